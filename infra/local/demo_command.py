@@ -80,7 +80,7 @@ def demo(
         f"the stack in {up:.0f} s, all of it in {time.monotonic() - began:.0f} s", style="dim"
     )
     _show_commands(next(one for one in accounts if one.verdict == "rejected"))
-    surprises = [each for each, one in ended.items() if (REFUSED if one is None else one.verdict) != each.verdict]
+    surprises = [upload for upload, one in ended.items() if (REFUSED if one is None else one.verdict) != upload.verdict]
     for surprise in surprises:
         terminal.standard_error().print(
             f"{surprise.key} ({surprise.description}) should have been {surprise.verdict}", style="red", markup=False

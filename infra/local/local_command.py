@@ -104,10 +104,10 @@ PARAMETER = re.compile(r"([A-Za-z0-9]{1,255})=([^'\"\\\r\n]{0,4096})")
 
 def named_value(written: str) -> tuple[str, str]:
     """A parameter of the template as `--parameter` has it. Raises InputError."""
-    found = PARAMETER.fullmatch(written)
-    if found is None:
+    match = PARAMETER.fullmatch(written)
+    if match is None:
         raise InputError(f"--parameter takes NAME=VALUE without quotes and backslashes, not {quote(written)}")
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 @contextmanager

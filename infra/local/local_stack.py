@@ -359,10 +359,10 @@ def make_endpoints(state: LocalState, parameters: Mapping[str, str]) -> None:
     ec2 = client(state, "ec2")
     there = {(each["VpcId"], each["ServiceName"]) for each in ec2.describe_vpc_endpoints()["VpcEndpoints"]}
     for subnet in ec2.describe_subnets(SubnetIds=parameters["SubnetIds"].split(","))["Subnets"]:
-        for each in needed(parameters):
-            place = (subnet["VpcId"], f"com.amazonaws.{state.region}.{each.service}")
+        for endpoint in needed(parameters):
+            place = (subnet["VpcId"], f"com.amazonaws.{state.region}.{endpoint.service}")
             if place not in there:
-                ec2.create_vpc_endpoint(VpcId=place[0], ServiceName=place[1], VpcEndpointType=each.kind)
+                ec2.create_vpc_endpoint(VpcId=place[0], ServiceName=place[1], VpcEndpointType=endpoint.kind)
                 there.add(place)
 
 
@@ -565,9 +565,9 @@ class Stack:
         it has died, a new one needs `reset`, which also throws away what runs.
         """
         with self._alone():
-            found = self.found()
-            if found is not None and not reset:
-                return found
+            local_state = self.found()
+            if local_state is not None and not reset:
+                return local_state
             if not reset and self.path.exists():
                 return self._revived(options, report)
             self._end()

@@ -151,7 +151,7 @@ def debian_packages(tools: Path) -> list[Path]:
     mark, names = store / MARK, "\n".join(PACKAGES)
     if not mark.is_file() or mark.read_text() != names:
         sources = [path for path in Path("/etc/apt").rglob("*") if path.suffix in {".list", ".sources"}]
-        listed = [each for each in sources if "/debian" in each.read_text() and "bookworm" in each.read_text()]
+        listed = [path for path in sources if "/debian" in path.read_text() and "bookworm" in path.read_text()]
         if shutil.which("apt-get") is None or not listed or platform.machine() != "x86_64":
             raise SetUpError("make image needs Debian 12 on x86_64: Python for the image comes from its packages.")
         with atomic_dir(store.parent) as folder:
@@ -219,12 +219,12 @@ def _merged(path: str) -> str:
 
 def _members(content: bytes) -> dict[str, bytes]:
     """The members of an `ar` archive, the form of Debian's packages."""
-    found, at = {}, len(b"!<arch>\n")
+    members, at = {}, len(b"!<arch>\n")
     while at + 60 <= len(content):
         name, size = content[at : at + 16].decode().strip().rstrip("/"), int(content[at + 48 : at + 58])
-        found[name] = content[at + 60 : at + 60 + size]
+        members[name] = content[at + 60 : at + 60 + size]
         at += 60 + size + size % 2
-    return found
+    return members
 
 
 # ---- The image ----

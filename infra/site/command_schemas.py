@@ -73,10 +73,10 @@ def _classes(hint: Any) -> list[type]:  # noqa: ANN401 - a type
 def _schema(cls: type) -> dict[str, Any]:
     """The schema of a result; members of a field that stand beside the others may have any name."""
     found = derived(cls)
-    for each in fields(typing.cast("Any", cls)):
-        if "beside" in each.metadata:
-            del found["properties"][each.name]
-            found["required"].remove(each.name)
+    for field in fields(typing.cast("Any", cls)):
+        if "beside" in field.metadata:
+            del found["properties"][field.name]
+            found["required"].remove(field.name)
             found["additionalProperties"] = True
     shape: dict[str, Any] = _shape({**found, "title": cls.__name__})
     return shape

@@ -55,7 +55,7 @@ def relinked(text: str, path: str) -> tuple[str, set[str]]:
 
     `path`: the page's place in the repository. Links in code, to other hosts and within the page stay as they are.
     """
-    found: set[str] = set()
+    members: set[str] = set()
 
     def link(match: re.Match[str]) -> str:
         target = match["target"]
@@ -63,11 +63,11 @@ def relinked(text: str, path: str) -> tuple[str, set[str]]:
             return match[0]
         file, sign, anchor = target.partition("#")
         linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
-        found.add(linked)
+        members.add(linked)
         moved = posixpath.relpath(place_of(linked), posixpath.dirname(place_of(path)) or ".")
         return f"]({moved}{sign}{anchor})"
 
-    return _CODE_OR_LINK.sub(link, text), found
+    return _CODE_OR_LINK.sub(link, text), members
 
 
 def copied(pages: Iterable[Path]) -> list[str]:

@@ -219,8 +219,8 @@ def signature_of(head: bytes) -> tuple[str, str]:
         for compression, spec in COMPRESSIONS.items()
     }
     known |= {spec.signature: (each.value, spec.title) for each, spec in FORMATS.items()}
-    found = (kind for signature, kind in (known | FOREIGN | known).items() if signature and head.startswith(signature))
-    return next(found, None) or _deeper(head) or (Compression.NONE.value, "")
+    kinds = (kind for signature, kind in (known | FOREIGN | known).items() if signature and head.startswith(signature))
+    return next(kinds, None) or _deeper(head) or (Compression.NONE.value, "")
 
 
 def _without_skippable(head: bytes) -> bytes:
@@ -249,7 +249,7 @@ def _deeper(head: bytes) -> tuple[str, str] | None:
 
 
 def _remedy(found: str, storage: Storage) -> str:
-    if found in {each.value for each in Compression} and storage.format.is_text:
+    if found in {compression.value for compression in Compression} and storage.format.is_text:
         unpacked = "upload the CSV itself" if storage.format is Format.CSV else "unpack it"
         return f"{unpacked}, or declare compression: {found}"
     if found in {each.value for each in Format}:
@@ -267,7 +267,7 @@ def _packed_twice(text: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     if found == Compression.NONE.value:
         return None
     codec = storage.compression.value
-    if found in _PACKED or found in {each.value for each in Compression}:
+    if found in _PACKED or found in {compression.value for compression in Compression}:
         return (
             "packed-twice",
             f"the file is packed twice: unpacked with {codec}, it is {words}; pack the text itself, once",

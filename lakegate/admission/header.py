@@ -350,9 +350,12 @@ def columns_of(
 def header_of(line: str, plan: Plan, head: bytes = b"") -> Columns:
     """The header's columns against those of a plan (`columns_of`), by their paths."""
     declared = {column.column: column.physical for column in plan.columns}
-    found = columns_of(line, plan.csv, tuple(declared), head, {name: each for name, each in declared.items() if each})
+    columns = columns_of(line, plan.csv, tuple(declared), head, {name: each for name, each in declared.items() if each})
     return replace(
-        found, found=plan.paths_of(found.found), absent=plan.paths_of(found.absent), extra=plan.paths_of(found.extra)
+        columns,
+        found=plan.paths_of(columns.found),
+        absent=plan.paths_of(columns.absent),
+        extra=plan.paths_of(columns.extra),
     )
 
 

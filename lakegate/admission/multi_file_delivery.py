@@ -84,7 +84,7 @@ def completed_by_success(versions: Iterable[PartVersion], completed: datetime, b
     """
     parts = []
     for newest, of_name in _by_name(versions):
-        in_time = [each for each in of_name if each.modified <= completed]
+        in_time = [version for version in of_name if version.modified <= completed]
         if in_time and newest.current and (before is None or in_time[0].modified > before):
             parts.append(in_time[0])
     return _counted(

@@ -148,8 +148,8 @@ def open_deployed(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator
         stack = _described(name)
         yield stack
     for dependencies in stack.opened:
-        for each in dependencies.taken_out():
-            sys.stderr.write(f"lakegate: left out: {escaped(str(each))}; lakegate doctor has the remedy\n")
+        for unreadable in dependencies.taken_out():
+            sys.stderr.write(f"lakegate: left out: {escaped(str(unreadable))}; lakegate doctor has the remedy\n")
 
 
 def enter_stack(name: str, *, local: bool) -> str:
@@ -330,20 +330,20 @@ def parameters_of(there: DeployedStack) -> dict[str, str]:
 
 def describe_stack(there: DeployedStack) -> dict[str, Any]:
     """The stack as CloudFormation describes it now."""
-    found: dict[str, Any] = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]
-    return found
+    stack: dict[str, Any] = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]
+    return stack
 
 
 def resources_of(there: DeployedStack, ask: Callable[..., Any]) -> dict[str, str]:
     """The physical names of the resources of a stack, by logical name."""
-    found: dict[str, str] = {}
+    resources: dict[str, str] = {}
     more: dict[str, str] = {}
     while True:
         page = ask("cloudformation", "list_stack_resources", StackName=there.name, **more)
         for each in page["StackResourceSummaries"]:
-            found[each["LogicalResourceId"]] = each.get("PhysicalResourceId", "")
+            resources[each["LogicalResourceId"]] = each.get("PhysicalResourceId", "")
         if not page.get("NextToken"):
-            return found
+            return resources
         more = {"NextToken": page["NextToken"]}
 
 

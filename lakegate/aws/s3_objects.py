@@ -295,9 +295,9 @@ class S3Store:
 def _markers(after: str) -> dict[str, Any]:
     """Markers of the beginning of a page; at the beginning, where this release cannot read what another one has kept."""
     with suppress(ValueError, RecursionError):
-        found = json.loads(after)
-        if isinstance(found, dict) and found.keys() <= {"KeyMarker", "VersionIdMarker"}:
-            return {name: str(marker) for name, marker in found.items()}
+        document = json.loads(after)
+        if isinstance(document, dict) and document.keys() <= {"KeyMarker", "VersionIdMarker"}:
+            return {name: str(marker) for name, marker in document.items()}
     return {}
 
 

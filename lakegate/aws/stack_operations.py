@@ -327,14 +327,14 @@ def is_changing(stack: str) -> bool:
 
 def _of_arn(stack: str) -> dict[str, Any]:
     """The stack as it is now; also when it is deleted."""
-    found: dict[str, Any] = asked("cloudformation", "describe_stacks", StackName=stack)["Stacks"][0]
-    return found
+    arn: dict[str, Any] = asked("cloudformation", "describe_stacks", StackName=stack)["Stacks"][0]
+    return arn
 
 
 def _events(stack: str) -> list[dict[str, Any]]:
     """The latest events of the stack of an ARN, the newest first: CloudFormation describes a hundred at a time."""
-    found: list[dict[str, Any]] = asked("cloudformation", "describe_stack_events", StackName=stack)["StackEvents"]
-    return found
+    events: list[dict[str, Any]] = asked("cloudformation", "describe_stack_events", StackName=stack)["StackEvents"]
+    return events
 
 
 def _told(event: Mapping[str, Any]) -> str:
@@ -363,13 +363,13 @@ def restore_drift(there: DeployedStack, timeout: float) -> ChangeSet:
     CloudFormation user guide, "Using drift-aware change sets". Raises SetUpError, and leaves no change set, where something
     that holds data would be replaced or deleted.
     """
-    found = make_change_set(there, timeout, DeploymentMode="REVERT_DRIFT")
-    if lost := [change.sentence for change in found.changes if change.loses_data]:
-        discard(found)
+    change_set = make_change_set(there, timeout, DeploymentMode="REVERT_DRIFT")
+    if lost := [change.sentence for change in change_set.changes if change.loses_data]:
+        discard(change_set)
         raise SetUpError(
             f"nothing was changed: the repair {'; '.join(lost)}. docs/restore.md has how to restore data first"
         )
-    return found
+    return change_set
 
 
 def announce_objects(bucket: str) -> bool:

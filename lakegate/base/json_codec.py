@@ -148,8 +148,8 @@ class DecodeError(ValueError):
     def below(self, step: str | int) -> Self:
         """The same violations, seen from the object or array around them."""
         own: tuple[DecodeError, ...] = (self, *self.others)
-        for each in own:
-            each.steps.append(step[:LONGEST_STEP] if isinstance(step, str) else step)
+        for error in own:
+            error.steps.append(step[:LONGEST_STEP] if isinstance(step, str) else step)
         return self
 
 
@@ -356,7 +356,7 @@ def decoder(hint: Json, *, strict: bool) -> Convert:
         inner = decoder(base, strict=strict)
         return _choice_decoder({value: inner(value) for value in constraints[Permitted].values})
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return _choice_decoder({each.value: each for each in kind})
+        return _choice_decoder({member.value: member for member in kind})
     if is_dataclass(kind):
         return partial(_decoded_dataclass, kind, strict=strict)
     if kind not in _BUILDERS:
@@ -607,8 +607,8 @@ def member_decoders(cls: Json, *, strict: bool) -> tuple[dict[str, tuple[str, Co
     It is not called before a value is decoded: types may be recursive.
     """
     own = members_of(cls)
-    members = {each.key: (each.name, decoder(each.hint, strict=strict)) for each in own}
-    required = {each.key for each in own if each.is_required}
+    members = {member.key: (member.name, decoder(member.hint, strict=strict)) for member in own}
+    required = {member.key for member in own if member.is_required}
     kind = tag(cls)
     if kind is not None:
         members["kind"] = ("", _choice_decoder({kind: kind}))

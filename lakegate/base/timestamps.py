@@ -24,10 +24,10 @@ OptionalMoment = Annotated[str, Pattern(f"(|{_MOMENT})")]
 def beginning_of(written: str, now: datetime) -> str:
     """The beginning of a day, UTC; empty for today, which means now. Raises InputError for a text that is no day."""
     try:
-        found = date.fromisoformat(written)
+        day = date.fromisoformat(written)
     except ValueError:
         raise InputError(f"{quote(written)} is no day: write YYYY-MM-DD") from None
-    return "" if found == now.date() else moment(datetime(found.year, found.month, found.day, tzinfo=UTC))
+    return "" if day == now.date() else moment(datetime(day.year, day.month, day.day, tzinfo=UTC))
 
 
 def moment(at: datetime) -> str:

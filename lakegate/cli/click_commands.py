@@ -149,7 +149,7 @@ class _Value:
     def _type(self) -> click.ParamType[Any]:
         declared = self.declared if isinstance(self.declared, Option) else None
         if issubclass(self.kind, Enum):
-            words = [each.value for each in self.kind]
+            words = [member.value for member in self.kind]
             return click.Choice(words, case_sensitive=declared is None or declared.case_sensitive)
         if issubclass(self.kind, Path):
             return click.Path(path_type=Path)
@@ -179,14 +179,14 @@ class Group(click.Group):
 
     def sections(self, ctx: click.Context) -> Mapping[str, Mapping[str, str]]:
         """The commands below their titles, by name what each does."""
-        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        return {"Commands": {name: first_paragraph(each.help if each else None) for name, each in found.items()}}
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        return {"Commands": {name: first_paragraph(each.help if each else None) for name, each in commands.items()}}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, all with one width of their first column."""
-        found = self.sections(ctx)
-        width = max((len(name) for section in found.values() for name in section), default=0)
-        for title, section in found.items():
+        sections = self.sections(ctx)
+        width = max((len(name) for section in sections.values() for name in section), default=0)
+        for title, section in sections.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<{width}}", text) for name, text in section.items()])
 

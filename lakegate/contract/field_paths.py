@@ -30,7 +30,7 @@ _STEP: Final = re.compile(rf'\[\]|\.(?:{_QUOTED}|(?![\s.\["]){_PLAIN})', re.DOTA
 def column_path(name: str) -> FieldPath:
     """The path of a column."""
     return FieldPath(
-        name if (found := _COLUMN.match(name)) and found[0] == name and name[:1] != '"' else _quote_name(name)
+        name if (match := _COLUMN.match(name)) and match[0] == name and name[:1] != '"' else _quote_name(name)
     )
 
 
@@ -41,8 +41,8 @@ def member_path(record: FieldPath, name: str) -> FieldPath:
 
 def member_step(name: str) -> str:
     """What the path of a member has behind that of its record: `.street`, `."a.b"`."""
-    found = _STEP.match(f".{name}")
-    is_plain = found is not None and found[0] == f".{name}" and name[:1] != '"'
+    match = _STEP.match(f".{name}")
+    is_plain = match is not None and match[0] == f".{name}" and name[:1] != '"'
     return f".{name if is_plain else _quote_name(name)}"
 
 
@@ -62,16 +62,16 @@ def path_of(steps: Iterable[str]) -> FieldPath:
 
 def steps_of(path: str) -> tuple[str, ...] | None:
     """The steps of a path, those to parts of a map as to members; None for a text that is no path."""
-    found = _COLUMN.match(path)
-    if found is None:
+    match = _COLUMN.match(path)
+    if match is None:
         return None
-    steps, at = [f".{_plain(found[0])}"], found.end()
+    steps, at = [f".{_plain(match[0])}"], match.end()
     while at < len(path):
-        found = _STEP.match(path, at)
-        if found is None:
+        match = _STEP.match(path, at)
+        if match is None:
             return None
-        steps.append(found[0] if found[0] == ELEMENTS else f".{_plain(found[0][1:])}")
-        at = found.end()
+        steps.append(match[0] if match[0] == ELEMENTS else f".{_plain(match[0][1:])}")
+        at = match.end()
     return tuple(steps)
 
 
@@ -97,8 +97,8 @@ def column_name(path: str) -> str:
 
 def spelled_out(path: FieldPath) -> str:
     """A path with its first name in quotes, so that no column has this text as its name."""
-    found = _COLUMN.match(path)
-    return path if found is None or path.startswith('"') else _quote_name(found[0]) + path[found.end() :]
+    match = _COLUMN.match(path)
+    return path if match is None or path.startswith('"') else _quote_name(match[0]) + path[match.end() :]
 
 
 def _quote_name(name: str) -> str:

@@ -28,19 +28,19 @@ def pattern_of(written: str) -> re.Pattern[str] | None:
     if finer != sorted(finer, reverse=True):  # minutes without hours are no time
         return None
     pieces = _PART.split(written)
-    found = [
+    escapes = [
         re.escape(piece) if at % 2 == 0 else "%" if piece == "%" else f"(?P<{piece}>[0-9]{{{_DIGITS[piece]}}})"
         for at, piece in enumerate(pieces)
     ]
-    return re.compile("".join(found), re.ASCII)
+    return re.compile("".join(escapes), re.ASCII)
 
 
 def time_in(written: str, name: str) -> datetime | None:
     """The last time in a name, in UTC; None where it has none. Eight digits of a hash are often a day: hashes are left out."""
     pattern = pattern_of(written)
-    for found in reversed(list(pattern.finditer(_HASHES.sub("", name))) if pattern else []):
+    for match in reversed(list(pattern.finditer(_HASHES.sub("", name))) if pattern else []):
         try:
-            return datetime(*(int(found[digit]) for digit in _DIGITS if digit in found.groupdict()), tzinfo=UTC)  # type: ignore[misc, arg-type]  # six numbers at most
+            return datetime(*(int(match[digit]) for digit in _DIGITS if digit in match.groupdict()), tzinfo=UTC)  # type: ignore[misc, arg-type]  # six numbers at most
         except ValueError:
             continue
     return None

@@ -35,10 +35,10 @@ def with_paths(rules: Iterable[Rule], dataset: Dataset, errors: list[Problem]) -
             continue
         paths = []
         for text in rule.fields:
-            found = [entry.name for entry in dataset.named(text)] if isinstance(text, _WrittenName) else [text]
-            if len(found) > 1:
-                errors.append(Problem(AMBIGUOUS, rule.origin.path, rule.origin.line, ambiguous(text, found)))
-            paths.append(found[0] if found else FieldPath(str(text)))
+            names = [entry.name for entry in dataset.named(text)] if isinstance(text, _WrittenName) else [text]
+            if len(names) > 1:
+                errors.append(Problem(AMBIGUOUS, rule.origin.path, rule.origin.line, ambiguous(text, names)))
+            paths.append(names[0] if names else FieldPath(str(text)))
         yield replace(rule, fields=tuple(paths))
 
 

@@ -53,14 +53,14 @@ PHYSICAL = {name: logical for logical, names in _NAMES.items() for name in names
 
 def digits_of(text: str | None) -> tuple[int, int] | None:
     """The precision and scale in a physical type: of `DECIMAL(10, 2)`, and of `decimal(38)`, whose scale is 0; None without."""
-    found = re.match(r"[a-z][a-z_ ]*\(\s*([0-9]{1,4})\s*(?:,\s*([0-9]{1,4})\s*)?\)", (text or "").strip().lower())
-    return (int(found[1]), int(found[2] or 0)) if found else None
+    match = re.match(r"[a-z][a-z_ ]*\(\s*([0-9]{1,4})\s*(?:,\s*([0-9]{1,4})\s*)?\)", (text or "").strip().lower())
+    return (int(match[1]), int(match[2] or 0)) if match else None
 
 
 def length_of(text: str | None) -> int | None:
     """The length in a physical type of texts: 30 of `varchar(30)` and `VARCHAR2(30 CHAR)`; None without."""
-    found = re.match(r"[a-z][a-z0-9_ ]*\(\s*([0-9]{1,9})\s*(?:char\s*)?\)", (text or "").strip().lower())
-    return int(found[1]) or None if found else None
+    match = re.match(r"[a-z][a-z0-9_ ]*\(\s*([0-9]{1,9})\s*(?:char\s*)?\)", (text or "").strip().lower())
+    return int(match[1]) or None if match else None
 
 
 _ZONES = {
@@ -103,8 +103,8 @@ _ARRAYS = tuple(
 
 def element_of(text: str | None) -> str | None:
     """The physical type of an array's elements: `int` of `int[]`, `int[3]`, `INT ARRAY`, `ARRAY<INT>`; None of other types."""
-    found = (array.fullmatch((text or "").strip()) for array in _ARRAYS)
-    return next((item[1].strip() for item in found if item), None)
+    matches = (array.fullmatch((text or "").strip()) for array in _ARRAYS)
+    return next((item[1].strip() for item in matches if item), None)
 
 
 def type_word(text: str | None) -> str:

@@ -23,10 +23,10 @@ def is_cron_part(part: str, least: int, most: int, *, quartz: bool) -> bool:
     """Whether a part of a cron expression is one of its dialect, within the bounds."""
     if quartz and QUARTZ_DAY.fullmatch(part):
         return True
-    found = PART.fullmatch(part)
-    if found is None or (found["low"] == "?" and not quartz) or found["step"] == "0":
+    match = PART.fullmatch(part)
+    if match is None or (match["low"] == "?" and not quartz) or match["step"] == "0":
         return False
-    numbers = [_cron_number(side) for side in (found["low"], found["high"]) if side and side not in "*?"]
+    numbers = [_cron_number(side) for side in (match["low"], match["high"]) if side and side not in "*?"]
     return all(least <= number <= most for number in numbers) and numbers == sorted(numbers)
 
 
@@ -118,9 +118,9 @@ class Cron:
         for day in self._days(start.date()):
             for hour in self.hours:
                 for minute in self.minutes:
-                    found = datetime(day.year, day.month, day.day, hour, minute, tzinfo=UTC)
-                    if found > start:
-                        return found
+                    time = datetime(day.year, day.month, day.day, hour, minute, tzinfo=UTC)
+                    if time > start:
+                        return time
         return None
 
     def _days(self, first: date) -> Iterator[date]:
@@ -162,9 +162,9 @@ def period_of(text: str, at: datetime) -> timedelta | None:
         return None
     while high - low > timedelta(minutes=1):
         middle = low + (high - low) / 2
-        found = times.next_after(middle)
-        assert found is not None
-        low, high, begin = (middle, high, found) if found <= at else (low, middle, begin)
+        time = times.next_after(middle)
+        assert time is not None
+        low, high, begin = (middle, high, time) if time <= at else (low, middle, begin)
     return end - begin
 
 
@@ -184,15 +184,15 @@ def of_cron(text: str) -> str:
 
 def _weekdays(part: str) -> Iterable[int]:
     """The days of the week that a part of cron's last field selects, 0 and 7 are Sunday."""
-    found = _PART.fullmatch(part)
-    if found is None:
+    match = _PART.fullmatch(part)
+    if match is None:
         raise ScheduleError(f"{part!r} is no day of week")
-    low, high = (DAYS.index(side) if side in DAYS else side for side in (found["low"], found["high"]))
+    low, high = (DAYS.index(side) if side in DAYS else side for side in (match["low"], match["high"]))
     first = 0 if low == "*" else low
-    last = WEEK - 1 if low == "*" or (found["step"] and high is None) else first if high is None else high
-    if not (str(first).isdigit() and str(last).isdigit() and int(first) <= int(last) <= WEEK and found["step"] != "0"):
+    last = WEEK - 1 if low == "*" or (match["step"] and high is None) else first if high is None else high
+    if not (str(first).isdigit() and str(last).isdigit() and int(first) <= int(last) <= WEEK and match["step"] != "0"):
         raise ScheduleError(f"{part!r} is out of range for day of week: write 0 to 7, or `*`")
-    return range(int(first), int(last) + 1, int(found["step"] or 1))
+    return range(int(first), int(last) + 1, int(match["step"] or 1))
 
 
 def to_cron(text: str) -> str:
@@ -236,7 +236,7 @@ def _cron(words: list[str]) -> Cron:
 def _numbers(at: int, word: str) -> set[int]:
     """The numbers that a field selects."""
     name, least, most, names = FIELDS[at]
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in word.split(","):
         match = _PART.fullmatch(part)
         if match is None:
@@ -246,8 +246,8 @@ def _numbers(at: int, word: str) -> set[int]:
         last = _number(high, names) if high else (most if low == "*" or step else first)
         if not least <= first <= last <= most or step == "0" or (low == "*" and high):
             raise ScheduleError(f"{part!r} is out of range for {name}: write {least} to {most}, or `*`")
-        found |= set(range(first, last + 1, int(step or 1)))
-    return found
+        numbers |= set(range(first, last + 1, int(step or 1)))
+    return numbers
 
 
 def _number(word: str, names: tuple[str, ...]) -> int:

@@ -147,7 +147,7 @@ def service_levels_of(rules: Iterable[Rule]) -> tuple[ServiceLevel, ...]:
 
     A frequency may be an expression of cron; any other value that is no length of time is left out: nothing can watch it.
     """
-    found: dict[str, ServiceLevel] = {}
+    levels: dict[str, ServiceLevel] = {}
     for rule in rules:
         name, value = level_name(rule), rule.arguments.get("value")
         if rule.kind != KIND or name not in LEVELS_IN_TIME:
@@ -157,18 +157,18 @@ def service_levels_of(rules: Iterable[Rule]) -> tuple[ServiceLevel, ...]:
         seconds = _longest_period(times) if times else seconds
         if seconds is not None and _SHORTEST <= seconds <= _LONGEST:
             own = ServiceLevel(name, int(seconds), times)
-            found[name] = min(own, found.get(name, own), key=lambda entry: entry.seconds)
-    return tuple(found[name] for name in sorted(found))
+            levels[name] = min(own, levels.get(name, own), key=lambda entry: entry.seconds)
+    return tuple(levels[name] for name in sorted(levels))
 
 
 def _times(value: str) -> str:
     """The schedule in five fields of cron; empty if it is none, or one that cannot be followed."""
     try:
-        found = of_cron(value.strip())
-        schedule(found)
+        cron = of_cron(value.strip())
+        schedule(cron)
     except ScheduleError:
         return ""
-    return found if len(found) <= LONGEST_SCHEDULE else ""
+    return cron if len(cron) <= LONGEST_SCHEDULE else ""
 
 
 def _longest_period(times: str) -> int:

@@ -302,8 +302,8 @@ class VersionComparison:
     @property
     def ok(self) -> bool:
         """Whether the new number is high enough for the changes."""
-        found = self.declared
-        return found is not None and found >= self.bump
+        bump = self.declared
+        return bump is not None and bump >= self.bump
 
     @property
     def sufficient(self) -> str:
@@ -313,8 +313,8 @@ class VersionComparison:
     @property
     def responsible(self) -> tuple[Change, ...]:
         """The changes that the declared bump does not cover."""
-        found = self.declared or Bump.NONE
-        return tuple(change for change in self.changes if change.bump > found)
+        bump = self.declared or Bump.NONE
+        return tuple(change for change in self.changes if change.bump > bump)
 
     def to_json(self) -> dict[str, object]:
         """The comparison as a document of the schema `diff.json`."""
@@ -379,10 +379,10 @@ def paired(
         used: set[int] = set()
         after_left: list[Element] = []
         for item in after:
-            found = groups.get(key(item))
-            if found:
-                pairs.append((found[0], item))
-                used.add(id(found.pop(0)))
+            group = groups.get(key(item))
+            if group:
+                pairs.append((group[0], item))
+                used.add(id(group.pop(0)))
             else:
                 after_left.append(item)
         before, after = [member for member in before if id(member) not in used], after_left

@@ -82,16 +82,16 @@ def _all_names(fields: Iterable[Field]) -> frozenset[str]:
     return frozenset(part.name for part in with_parts(fields))
 
 
-def _rename_fields(dataset: Dataset, found: FieldPairs) -> Dataset:
+def _rename_fields(dataset: Dataset, pairs: FieldPairs) -> Dataset:
     """The dataset with its fields where they are now; queries and calls of other engines keep the names that they contain."""
-    paths = found.paths
+    paths = pairs.paths
     if all(old == new for old, new in paths.items()):
         return dataset
     taken = set(paths.values()) - _all_names(dataset.fields)
     names = {**{name: FieldPath(f"{name} (undeclared)") for name in taken}, **paths}
-    away = {old.name for old, _ in found.moved}
+    away = {old.name for old, _ in pairs.moved}
     fields = _rename_parts(dataset.fields, paths, away)
-    for old, new in sorted(found.moved, key=lambda pair: pair[1].name):
+    for old, new in sorted(pairs.moved, key=lambda pair: pair[1].name):
         fields = _place_field(fields, replace(old, name=new.name, parts=_rename_parts(old.parts, paths, away)))
     return replace(
         dataset,

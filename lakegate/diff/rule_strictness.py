@@ -231,5 +231,5 @@ def moment(text: str) -> Moment:
         return number
     if len(text) <= _DAY_ALONE or text[_DAY_ALONE] not in "T ":
         return text
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -66,16 +66,16 @@ class DeclaredLevel:
 
 def service_levels(contract: Contract) -> list[DeclaredLevel]:
     """The service levels of a contract, each once although it is a rule of every dataset that it concerns."""
-    found: dict[str, DeclaredLevel] = {}
+    levels: dict[str, DeclaredLevel] = {}
     for dataset in contract.datasets:
         for rule in dataset.rules:
             if rule.kind == KIND:
                 fields = tuple(f"{dataset.name}.{field}" for field in rule.fields)
-                known = found.get(rule.origin.path)
-                found[rule.origin.path] = DeclaredLevel(
+                known = levels.get(rule.origin.path)
+                levels[rule.origin.path] = DeclaredLevel(
                     level_name(rule), (*(known.fields if known else ()), *fields), rule
                 )
-    return list(found.values())
+    return list(levels.values())
 
 
 def pair_levels(

@@ -170,8 +170,10 @@ def _run_check(session: _Session, check: Check) -> QueryResult:
         try:
             for view, relation in zip(views, query.relations, strict=True):
                 session.connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_relation(session, relation)}")
-            found = measure_rows(check, _fetched(session, query, set(views), "LIMIT 2"))
-            return QueryResult(found, _ids(session, check) if lists_rows(check, found.accept, session.rows) else ())
+            measurement = measure_rows(check, _fetched(session, query, set(views), "LIMIT 2"))
+            return QueryResult(
+                measurement, _ids(session, check) if lists_rows(check, measurement.accept, session.rows) else ()
+            )
         except duckdb.OutOfMemoryException:
             return QueryResult(Measurement(check.id, error=TOO_LARGE))
         except duckdb.Error:

@@ -227,9 +227,9 @@ def _pages(
 
 
 def _planned(
-    dependencies: Dependencies, task: ScheduledTask[RowT], discovery: Discovery[RowT], found: LabelledDataset
+    dependencies: Dependencies, task: ScheduledTask[RowT], discovery: Discovery[RowT], dataset: LabelledDataset
 ) -> Steps[None]:
-    row = discovery.plan(dependencies, found)
+    row = discovery.plan(dependencies, dataset)
     if row is not None:
         with suppress(ConditionFailed):  # another worker has it: the next turn plans it
             yield from write_row(dependencies, task, row)
@@ -242,9 +242,9 @@ def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[LabelledDataset
     for contract, number in sorted({(each.contract, each.major) for each in snapshot.versions}):
         version = leading(snapshot, contract, number)
         if version is not None and version.status != RETIRED:
-            found = {value for name, value in version.labels if name == label}
+            values = {value for name, value in version.labels if name == label}
             for dataset, digest in version.plans:
-                if dataset in found:
+                if dataset in values:
                     yield LabelledDataset(full_dataset_name(contract, dataset, number), version, digest)
 
 

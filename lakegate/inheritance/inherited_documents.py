@@ -89,17 +89,17 @@ class Resolver:
             notes.error(CIRCULAR, place, f"{name} {reason}: inherit from another contract.")
             return None
         try:
-            found = self.parents(wanted.contract, wanted.major)
+            parent = self.parents(wanted.contract, wanted.major)
         except InputError as error:
             notes.error(UNKNOWN_PARENT, place, f"{name} cannot be read: {error}.")
             return None
-        if found is None:
+        if parent is None:
             notes.error(UNKNOWN_PARENT, place, f"{name} is not known: {WHERE_PARENTS_ARE}.")
             return None
-        inner = Resolver(found.parents, chain)
-        examined = examine(found.text, complete=inner.complete)
+        inner = Resolver(parent.parents, chain)
+        examined = examine(parent.text, complete=inner.complete)
         contract = examined.contract
-        is_broken = not found.is_published or any(entry.code in OF_PARENTS for entry in examined.errors)
+        is_broken = not parent.is_published or any(entry.code in OF_PARENTS for entry in examined.errors)
         if contract is None or (examined.errors and is_broken):
             first = f" {examined.errors[0].message}" if examined.errors else ""
             notes.error(BROKEN, place, f"{name} is not valid: correct it first.{first}")
@@ -107,7 +107,7 @@ class Resolver:
         if (contract.id, major(contract.version)) != (wanted.contract, wanted.major):
             notes.error(BROKEN, place, f"{name} was found as {quote(f'{contract.id}@{contract.version}')}.")
             return None
-        self.found += [PinnedDocument(f"{contract.id}@{contract.version}", found.text), *inner.found]
+        self.found += [PinnedDocument(f"{contract.id}@{contract.version}", parent.text), *inner.found]
         assert examined.document is not None
         return contract, examined.document
 

@@ -273,18 +273,18 @@ def _problem(parent: Contract, change: Change, places: dict[str, Origin], child:
 
 def _places(child: ContractVersion) -> dict[str, Origin]:
     """The place of each path in changes, in the child's own document."""
-    found: dict[str, Origin] = {}
+    origins: dict[str, Origin] = {}
     for dataset in child.contract.datasets:
-        found.setdefault(dataset.name, dataset.origin)
+        origins.setdefault(dataset.name, dataset.origin)
         for field in with_parts(dataset.fields):
             path, place = f"{dataset.name}.{field.name}", child.document.at(field.origin.path)
-            found.setdefault(path, field.origin)
-            found.setdefault(f"{path}.classification", place["classification"].origin)
+            origins.setdefault(path, field.origin)
+            origins.setdefault(f"{path}.classification", place["classification"].origin)
         for requirement in requirements(child.contract, dataset):
-            found.setdefault(requirement.path, requirement.rule.origin)
-            found.setdefault(requirement.rule_path, requirement.rule.origin)
-        found |= {f"{dataset.name}.lakegate.{key}": origin for key, origin in _settings(child.document, dataset)}
-    return found | {level.path: level.origin for level in service_levels(child.contract)}
+            origins.setdefault(requirement.path, requirement.rule.origin)
+            origins.setdefault(requirement.rule_path, requirement.rule.origin)
+        origins |= {f"{dataset.name}.lakegate.{key}": origin for key, origin in _settings(child.document, dataset)}
+    return origins | {level.path: level.origin for level in service_levels(child.contract)}
 
 
 def _settings(document: Document, dataset: Dataset) -> Iterator[tuple[str, Origin]]:

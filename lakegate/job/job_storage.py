@@ -119,8 +119,8 @@ class Files(LocalStore):
 
     def list_parts(self, uri: str) -> list[str]:
         """See `JobStore`."""
-        found = sorted(path for path in path_of(uri).glob("part-*") if path.stat().st_size)
-        return [f"{uri}/{path.name}" for path in found]
+        paths = sorted(path for path in path_of(uri).glob("part-*") if path.stat().st_size)
+        return [f"{uri}/{path.name}" for path in paths]
 
     def etag(self, uri: str) -> str:
         """See `JobStore`: of a file, the SHA-256 of its bytes."""

@@ -86,12 +86,12 @@ def measure(
     try:
         with tempfile.TemporaryDirectory() as folder, database(Path(folder)) as connection:
             backend = Bounded(connection, request, plan, store, keep_time, keep)
-            found = Attempt(request, plan, store, backend).result(keep_time)
+            result = Attempt(request, plan, store, backend).result(keep_time)
     except (MemoryError, duckdb.OutOfMemoryException):
         raise DoesNotFitError("memory") from None
     except duckdb.IOException:  # it reads and writes nothing but what it spills
         raise DoesNotFitError("disk") from None
-    return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
+    return replace(result, vcpu_seconds=round(time.process_time() - before, 3))
 
 
 def evaluate_request(request_uri: str, remaining: Callable[[], float]) -> str:

@@ -301,16 +301,16 @@ def usable_contract(dependencies: Dependencies, request: HttpRequest, name: str)
 
 def published_contract(dependencies: Dependencies, request: HttpRequest, name: str) -> RegistrySnapshot:
     """The same of a published contract. Raises HttpProblem."""
-    found = usable_contract(dependencies, request, name)
-    if not found.versions:
+    snapshot = usable_contract(dependencies, request, name)
+    if not snapshot.versions:
         raise HttpProblem(404, "not-found", "No contract is published with this id.")
-    return found
+    return snapshot
 
 
 def contract_named(dependencies: Dependencies, name: str) -> tuple[str, str]:
     """The contract that a person names, and the version where they name it by DCM's id of one; else empty."""
-    found = numbered_version(dependencies.registry, name)
-    return (found.contract, found.version) if found else (name, "")
+    publication = numbered_version(dependencies.registry, name)
+    return (publication.contract, publication.version) if publication else (name, "")
 
 
 def contract_wanted(dependencies: Dependencies, request: HttpRequest, in_body: str) -> tuple[str, str]:
@@ -330,7 +330,7 @@ def _of_address(request: HttpRequest) -> tuple[str, str]:
 def document_id(dependencies: Dependencies, contract: str, version: str) -> str:
     """The id in the document of a version."""
     versions = dependencies.registry.contract(contract).versions if contract else ()
-    return next((each.id for each in versions if each.version == version), contract)
+    return next((publication.id for publication in versions if publication.version == version), contract)
 
 
 # ---- Bodies of a schema ----
@@ -535,12 +535,12 @@ def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
         return {"result": "Running", "info": None}
     from lakegate.gate.delivery.decide_verdict import report_of  # noqa: PLC0415 - plans are read by jsonschema
 
-    found, verdict = report_of(DeliveryTurn(dependencies, row)), row.decision.verdict if row.decision else ""
-    reasons = row.decision.reasons if row.decision else [each.cause.value for each in row.failed[-1:]]
+    report, verdict = report_of(DeliveryTurn(dependencies, row)), row.decision.verdict if row.decision else ""
+    reasons = row.decision.reasons if row.decision else [attempt.cause.value for attempt in row.failed[-1:]]
     info = {
         "dataSummary": _data_summary(dependencies, row),
         "errors": [_sentence(dependencies, row, reason) for reason in reasons],
-        "results": list(results_of(found)) if found else [],
+        "results": list(results_of(report)) if report else [],
         "success": _success(row),
     }
     return {"result": result_word(row.state, verdict), "info": info}

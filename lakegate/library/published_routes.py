@@ -73,7 +73,7 @@ def described_route(route: Route) -> DescribedRoute:
 
 def described_routes(routes: Iterable[Route]) -> Routes:
     """Routes as they are printed."""
-    return Routes(tuple(map(described_route, sorted(routes, key=lambda each: each.prefix))))
+    return Routes(tuple(map(described_route, sorted(routes, key=lambda route: route.prefix))))
 
 
 def added(

@@ -131,8 +131,8 @@ def _faults(dataset: Dataset, rows: Iterable[_Row], checks: Mapping[str, Iterabl
             lacking = [entry for entry in names if any(entry not in row.present for row in rows)]
             yield from (f"the required field {quote(entry)} has no value in a row" for entry in lacking)
         if rule.kind != "required" and len(names) == len(rule.fields):
-            found = [tuple(row.values[entry] for entry in names) for row in rows if set(names) <= row.values.keys()]
-            if len(set(found)) < len(found):
+            values = [tuple(row.values[entry] for entry in names) for row in rows if set(names) <= row.values.keys()]
+            if len(set(values)) < len(values):
                 yield f"two rows have the same {' and '.join(map(quote, names))}, which is unique"
     is_open = dataset.policy.additional_fields is FieldTreatment.ALLOW and "additional_fields" in dataset.declared
     others = dict.fromkeys(name for row in rows for name in row.names if name not in fields)
@@ -195,14 +195,14 @@ def bound_not_whole(contract: Contract, _document: Document) -> Iterator[Finding
 
 def _checks(contract: Contract, dataset: Dataset) -> dict[str, list[Check]]:
     """The checks of single values, by field, without rules that do not compile or whose patterns are too slow."""
-    found: dict[str, list[Check]] = {}
+    checks: dict[str, list[Check]] = {}
     for rule, field in pairs(dataset):
         if rule.kind in JUDGED + tuple(LISTS) and superlinear(str(rule.arguments.get("pattern", ""))) is None:
             try:
-                found.setdefault(field.name, []).extend(compile_rule(contract, dataset, rule, (field,)))
+                checks.setdefault(field.name, []).extend(compile_rule(contract, dataset, rule, (field,)))
             except ContractError:
                 continue
-    return found
+    return checks
 
 
 def _broken(checks: Iterable[Check], field: Field, value: str) -> Iterator[str]:

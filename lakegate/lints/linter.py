@@ -130,11 +130,11 @@ def _refused_parts(document: Document, errors: Iterable[Problem]) -> Iterator[tu
             yield owner
 
 
-def _leave_out_parts(parts: Collection[tuple[Step, ...]], found: Iterable[Problem]) -> list[Problem]:
+def _leave_out_parts(parts: Collection[tuple[Step, ...]], problems: Iterable[Problem]) -> list[Problem]:
     """The problems that lie in none of some parts."""
     if not parts:
-        return list(found)
-    steps = ((problem, steps_of(problem.path)) for problem in found)
+        return list(problems)
+    steps = ((problem, steps_of(problem.path)) for problem in problems)
     return [step for step, own in steps if not any(own[:length] in parts for length in range(1, len(own) + 1))]
 
 
@@ -159,11 +159,11 @@ def _locate_problem(document: Document, code: str, path: str, message: str) -> P
     return Problem(code, place.path, place.mark.line, message)
 
 
-def _leave_out_blamed(known: Iterable[Problem], found: Iterable[Problem]) -> list[Problem]:
+def _leave_out_blamed(known: Iterable[Problem], problems: Iterable[Problem]) -> list[Problem]:
     """The problems without another problem at their path or below it: the compiler reports whole rules."""
     steps = [steps_of(problem.path) for problem in known]
     blamed = {step[:length] for step in steps for length in range(len(step) + 1)}
-    return [problem for problem in found if steps_of(problem.path) not in blamed]
+    return [problem for problem in problems if steps_of(problem.path) not in blamed]
 
 
 def _compile_rules(contract: Contract, document: Document) -> tuple[list[Problem], list[Problem]]:

@@ -87,7 +87,7 @@ def contradicting_thresholds(contract: Contract, _document: Document) -> Iterato
 def _measures(contract: Contract, dataset: Dataset, schedule: str) -> Measures:
     """The bounds of each measure, in the order of the rules; rules with a schedule of their own measure other data."""
     own = replace(dataset, rules=tuple(entry for entry in dataset.rules if entry.schedule == schedule))
-    found: Measures = {}
+    bounds: Measures = {}
     with without_hints():
         compiled = list(checks_by_rule(contract, own))
     for rule, checks in compiled:
@@ -95,8 +95,8 @@ def _measures(contract: Contract, dataset: Dataset, schedule: str) -> Measures:
             tier = check.tolerate or check.accept
             if check.skip is None and not tier.interval.outside and not check.metric.is_external:
                 for key, span in _bounds(check, tier):
-                    found.setdefault(key, []).append(MeasureBound(rule, check, span))
-    return found
+                    bounds.setdefault(key, []).append(MeasureBound(rule, check, span))
+    return bounds
 
 
 def _bounds(check: Check, tier: Tier) -> Iterator[tuple[Hashable, Span]]:
@@ -160,7 +160,7 @@ class _Values:
 
 def _of_related(measures: Measures) -> Iterator[tuple[Rule, str]]:
     """Mean, quantiles, sum and deviation lie within what single values allow, and counts within the number of rows."""
-    bounds = [entry for found in measures.values() for entry in found]
+    bounds = [entry for measure in measures.values() for entry in measure]
     rows = Span(Fraction(0))
     counting: Check | None = None
     for bound in bounds:
@@ -212,23 +212,23 @@ def _number(end: str | None) -> Fraction | None:
 
 def _possible(check: Check, values: _Values, counting: Check | None, *, is_required: bool) -> tuple[Span, Check | None]:
     """The numbers that a measure of a field can have by other rules, with one of these."""
-    low, high, found = values.span.low, values.span.high, Span()
+    low, high, span = values.span.low, values.span.high, Span()
     match check.metric:
         case Metric.MEAN | Metric.QUANTILE:
-            found = values.span
+            span = values.span
         case Metric.MEAN_LENGTH:
-            found = values.lengths
+            span = values.lengths
         case Metric.DEVIATION if low is not None and high is not None:
             # Two values at the ends have the largest sample deviation: the range by the square root of 2.
-            found = Span(Fraction(0), (high - low) * Fraction(70_710_679, 100_000_000))
+            span = Span(Fraction(0), (high - low) * Fraction(70_710_679, 100_000_000))
         case Metric.SUM:
             least = values.rows.low if is_required and values.rows.low else Fraction(1)
-            found = _of_sum(values.span, least, values.rows.high)
+            span = _of_sum(values.span, least, values.rows.high)
         case Metric.DISTINCT_COUNT if values.listed is not None:
-            found = Span(Fraction(0), Fraction(values.listed))
+            span = Span(Fraction(0), Fraction(values.listed))
         case Metric.DISTINCT_COUNT | Metric.FAILING_ROWS | Metric.DUPLICATE_ROWS | Metric.DUPLICATE_KEYS:
             return Span(Fraction(0), values.rows.high), counting
-    return found, values.source
+    return span, values.source
 
 
 def _of_sum(span: Span, least: Fraction, most: Fraction | None) -> Span:

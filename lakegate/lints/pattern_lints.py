@@ -106,27 +106,27 @@ def _nullable(node: Node) -> bool:
 
 def _first(items: Items) -> Ranges:
     """The characters that a sequence may begin with."""
-    found: Ranges = ()
+    ranges: Ranges = ()
     for node in items:
         if isinstance(node, Chars):
-            found += node.ranges
+            ranges += node.ranges
         elif not isinstance(node, Lookahead):
-            found += tuple(entry for body in bodies(node) for entry in _first(body))
+            ranges += tuple(entry for body in bodies(node) for entry in _first(body))
         if not _nullable(node):
             break
-    return found
+    return ranges
 
 
 def _open_end(items: Items) -> Ranges:
     """The characters that may continue a sequence where it may also end."""
-    found: Ranges = ()
+    entries: Ranges = ()
     for node in reversed(items):
         if _is_many(node) or _nullable(node):
-            found += _first((node,))
-        found += tuple(entry for body in bodies(node) for entry in _open_end(body))
+            entries += _first((node,))
+        entries += tuple(entry for body in bodies(node) for entry in _open_end(body))
         if not _nullable(node):
             break
-    return found
+    return entries
 
 
 def _next_repeat(items: Items) -> Ranges:

@@ -112,8 +112,8 @@ def share(_contract: Contract, document: Document) -> Iterator[Finding]:
     ]
     shares.append(document.top["servicelevels"]["availability"]["percentage"])
     for place in shares:
-        found = PERCENTAGE.fullmatch(place.written)
-        if found and Decimal(found[1]) > HUNDRED:
+        match = PERCENTAGE.fullmatch(place.written)
+        if match and Decimal(match[1]) > HUNDRED:
             yield place.path, f"{quote(place.written)} is more than all of the time: write at most 100."
 
 

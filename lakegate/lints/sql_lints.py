@@ -45,5 +45,5 @@ def _placeholders(contract: Contract) -> Iterator[tuple[Rule, list[str]]]:
     """The placeholders of each query, without those in comments and quotes."""
     for rule in rules_of(contract):
         if rule.kind == "sql":
-            found = TOKEN.finditer(str(rule.arguments["query"]))
-            yield rule, [match["named"].strip("${} ").lower() for match in found if match["named"]]
+            matches = TOKEN.finditer(str(rule.arguments["query"]))
+            yield rule, [match["named"].strip("${} ").lower() for match in matches if match["named"]]

@@ -18,9 +18,9 @@ def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]
     if contract.format.removeprefix("ODCS ") in WITH_VARIABLES:
         return
     for place in (entry for key, places in document.places.items() if key != "query" for entry in places):
-        found = VARIABLE.search(place.text or "")
-        if found and found["name"] not in PLACEHOLDERS:
-            yield place.path, f"{quote(found[0])} stays as it is: variables are replaced since ODCS 3.2."
+        match = VARIABLE.search(place.text or "")
+        if match and match["name"] not in PLACEHOLDERS:
+            yield place.path, f"{quote(match[0])} stays as it is: variables are replaced since ODCS 3.2."
 
 
 LISTS = ("parameter", "values", "validValues", "missingValues")

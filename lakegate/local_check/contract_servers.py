@@ -49,12 +49,12 @@ def served_tables(
             f"or CSV and name the files; types that are read: {join_words(names(POINT))}"
         )
     read: ReadServer = load_extension(POINT, server.type)
-    found = read(server, contract, datasets, folder)
-    storages = {each: data.storage for each, data in found.items() if data.storage is not None}
+    servers = read(server, contract, datasets, folder)
+    storages = {each: data.storage for each, data in servers.items() if data.storage is not None}
     written = tuple(
         replace(each, storage=storages[each.name]) if each.name in storages else each for each in contract.datasets
     )
-    return replace(contract, datasets=written), {each: data.files for each, data in found.items()}
+    return replace(contract, datasets=written), {each: data.files for each, data in servers.items()}
 
 
 def without_files(contract: Contract) -> InputError:
@@ -69,9 +69,9 @@ def without_files(contract: Contract) -> InputError:
 
 
 def _named(contract: Contract, name: str) -> Server:
-    found = [server for server in contract.about.servers if server.name == name]
-    if len(found) != 1:
+    servers = [server for server in contract.about.servers if server.name == name]
+    if len(servers) != 1:
         known = join_words([server.name for server in contract.about.servers if server.name]) or "it names none"
-        problem = f"has several servers {name}" if found else f"has no server {name}"
+        problem = f"has several servers {name}" if servers else f"has no server {name}"
         raise InputError(f"--server {name}: the contract {problem} ({known})")
-    return found[0]
+    return servers[0]

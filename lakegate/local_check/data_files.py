@@ -117,16 +117,16 @@ def _located(file: str, names: Mapping[str, str], contract: Contract) -> str | N
 def _paths(name: Path) -> list[Path]:
     if name.is_dir():
         inside = (path.relative_to(name) for path in name.rglob("*") if path.is_file())
-        found = sorted(name / path for path in inside if not any(part.startswith(MARKERS) for part in path.parts))
-        if not found:
+        paths = sorted(name / path for path in inside if not any(part.startswith(MARKERS) for part in path.parts))
+        if not paths:
             raise InputError(f"{name} holds no files: name a folder with data, or the files")
-        return found
+        return paths
     if has_magic(str(name)) and not name.exists():
         matched = map(Path, glob(str(name), recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
-        found = sorted(path for path in matched if path.is_file())
-        if not found:
+        paths = sorted(path for path in matched if path.is_file())
+        if not paths:
             raise InputError(f"nothing matches {name}: name a file, a folder or another pattern")
-        return found
+        return paths
     return [name]
 
 
@@ -139,7 +139,7 @@ def complete(files: list[DataFile], unit: DeliveryUnit) -> list[DataFile]:
     InputError where the gate would reject the delivery as incomplete, and for files of several folders, each a delivery.
     """
     local = [file for file in files if file.pin is None]
-    folders = {Path(each.name).parent for each in local}
+    folders = {Path(file.name).parent for file in local}
     if unit is DeliveryUnit.OBJECT or not local:
         return files
     if len(folders) > 1 or len(local) < len(files):
@@ -150,13 +150,13 @@ def complete(files: list[DataFile], unit: DeliveryUnit) -> list[DataFile]:
         return files
     with manifest.open("rb") as stream:
         body = stream.read(MAX_BYTES + 1)
-    algorithms = {each.name: each.checksum.partition(":")[0] for each in read_manifest(body)}
-    there = [_version(Path(each.name), algorithms.get(Path(each.name).name, "")) for each in local]
+    algorithms = {entry.name: entry.checksum.partition(":")[0] for entry in read_manifest(body)}
+    there = [_version(Path(file.name), algorithms.get(Path(file.name).name, "")) for file in local]
     chosen = completed_by_manifest(there, body, may_arrive=False)
     if chosen.problems:
         raise InputError(f"the gate would reject this delivery: {chosen.problems[0]}")
     listed = {part.name for part in chosen.parts}
-    return [each for each in local if Path(each.name).name in listed]
+    return [file for file in local if Path(file.name).name in listed]
 
 
 def _version(path: Path, algorithm: str) -> PartVersion:

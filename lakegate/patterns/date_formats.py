@@ -91,8 +91,8 @@ def _part(text: str, at: int) -> tuple[str, int]:
 def numbered(part: str, flags: list[str]) -> str:
     """The pattern with its flags as empty groups, listed in the order of their numbers."""
 
-    def note(found: re.Match[str]) -> str:
-        flags.append(found[1])
+    def note(match: re.Match[str]) -> str:
+        flags.append(match[1])
         return "()"
 
     return _FLAG.sub(note, part)
@@ -177,10 +177,10 @@ def _parts(text: str) -> Iterator[str]:
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     """The parts of a format, each with whether it is quoted text; a doubled quote is an escaped one."""
     at = 0
-    for found in _QUOTED.finditer(text):
-        yield text[at : found.start()], False
-        yield found[1].replace("''", "'") or "'", True
-        at = found.end()
+    for match in _QUOTED.finditer(text):
+        yield text[at : match.start()], False
+        yield match[1].replace("''", "'") or "'", True
+        at = match.end()
     rest = text[at:]
     if "'" in rest:
         raise ValueError("a quote of the format is not closed")

@@ -136,13 +136,13 @@ class _Reader:
         self.at += count
         return taken
 
-    def _quantifier(self, found: re.Match[str]) -> str:
-        low, high = (int(each) if each else None for each in (found[1], found[3]))
+    def _quantifier(self, match: re.Match[str]) -> str:
+        low, high = (int(each) if each else None for each in (match[1], match[3]))
         if max(low or 0, high or 0) > MAX_REPEATS or (low is not None and high is not None and low > high):
             raise ValueError(f"a quantifier counts up to {MAX_REPEATS:,}, the smaller number first")
-        self.at = found.end()
+        self.at = match.end()
         lazy = self._take() if self.text.startswith("?", self.at) else ""
-        return found[0] + lazy
+        return match[0] + lazy
 
     def _part(self) -> tuple[str, bool]:
         """The next part, and whether a quantifier may follow it."""
@@ -180,18 +180,18 @@ class _Reader:
         return ")", is_repeatable
 
     def _group(self) -> str:
-        found, start = _GROUP.match(self.text, self.at), self.at
-        if not found:
+        match, start = _GROUP.match(self.text, self.at), self.at
+        if not match:
             raise ValueError("inline flags are not supported")
-        self.at = found.end()
-        is_look = found[0] in LOOKS
-        if found["name"] in self.names:
-            raise ValueError(f"two groups have the name {found['name']}")
-        self.names |= {found["name"]} - {None}
+        self.at = match.end()
+        is_look = match[0] in LOOKS
+        if match["name"] in self.names:
+            raise ValueError(f"two groups have the name {match['name']}")
+        self.names |= {match["name"]} - {None}
         self.open.append((start, not is_look))
         if len(self.open) > MAX_NESTED:
             raise ValueError(f"groups are nested at most {MAX_NESTED} deep")
-        return f"({found[0]}" if is_look else "(?:"
+        return f"({match[0]}" if is_look else "(?:"
 
     def _escape(self) -> tuple[str, bool]:
         name = self.text[self.at : self.at + 1]
@@ -207,22 +207,22 @@ class _Reader:
 
     def _property(self) -> str:
         r"""The content of a class: the characters of `\p{…}`, or (`\P{…}`) all others."""
-        found = _PROPERTY.match(self.text, self.at)
+        match = _PROPERTY.match(self.text, self.at)
         self.properties += 1
-        if found is None:
+        if match is None:
             raise ValueError(r"a property of Unicode is written with braces: `\p{L}`")
         if self.properties > MAX_PROPERTIES:
             raise ValueError(f"a pattern has at most {MAX_PROPERTIES} properties of Unicode")
-        self.at = found.end()
-        ranges = characters_of(found["name"])
-        return spelled(others(ranges) if found["sign"] == "P" else ranges)
+        self.at = match.end()
+        ranges = characters_of(match["name"])
+        return spelled(others(ranges) if match["sign"] == "P" else ranges)
 
     def _escaped_code(self, also: str = "") -> int:
         """The code point of the escape after a backslash; `also` are characters that may be escaped here."""
-        found = _HEX.match(self.text, self.at)
-        if found:
-            self.at = found.end()
-            return self._paired(int(found[1] or found[2] or found[3], 16))
+        match = _HEX.match(self.text, self.at)
+        if match:
+            self.at = match.end()
+            return self._paired(int(match[1] or match[2] or match[3], 16))
         name = self._take()
         if name in _CONTROLS and not (name == "0" and self.text[self.at : self.at + 1].isdigit()):
             return _CONTROLS[name]

@@ -191,8 +191,8 @@ def bodies(node: Node) -> tuple[Items, ...]:
 
 def width_of(items: Items) -> int | None:
     """The number of characters that a sequence matches; None if it varies."""
-    found = [_width(item) for item in items]
-    return None if None in found else sum(each for each in found if each is not None)
+    widths = [_width(item) for item in items]
+    return None if None in widths else sum(each for each in widths if each is not None)
 
 
 def _width(node: Node) -> int | None:

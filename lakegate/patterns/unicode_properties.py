@@ -64,8 +64,8 @@ def characters_of(property_: str) -> Ranges:
         return ((0, 0x7F),)
     if property_ == "Assigned":
         return others(_of_category("Cn"))
-    found = _PROPERTY.fullmatch(property_)
-    category = CATEGORIES.get(found["category"]) if found else None
+    match = _PROPERTY.fullmatch(property_)
+    category = CATEGORIES.get(match["category"]) if match else None
     if category is None:
         raise ValueError(
             rf"\p{{{property_}}} is not known: of Unicode's properties general categories are (`\p{{Lu}}`), "

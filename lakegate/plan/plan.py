@@ -143,7 +143,7 @@ class Plan(VersionedDocument):
 
     def of_schedules(self, due: Collection[str]) -> Plan:
         """The plan that measures accepted data by some of the schedules: what is broken is reported, and shows no value."""
-        checks = tuple(each.check for each in self.scheduled if each.schedule in due)
+        checks = tuple(check.check for check in self.scheduled if check.schedule in due)
         policy = Policy(samples=False, allow_empty=True)
         own = replace(self.current, checks=checks, policy=policy, scheduled=())
         return replace(own, service_levels=(), lineage=(), workflow=None, external=())

@@ -30,7 +30,7 @@ class MeasuringTechnology(NamedTuple):
 def technologies(plan: Plan, judgement: Judgement, result: Result) -> dict[str, MeasuringTechnology]:
     """By check, what measured it; without the checks that were not measured."""
     measured = {outcome.id for outcome in judgement.outcomes if outcome.numbers is not None}
-    measurements, external = result.measured, {each.check: each.technology for each in plan.external}
+    measurements, external = result.measured, {rule.check: rule.technology for rule in plan.external}
     known: dict[str, MeasuringTechnology] = {}
     for check in plan.checks:
         if check.id in measured and check.id in external:
@@ -54,16 +54,16 @@ def _engine(check: Check, measurement: Measurement | None, *, is_job: bool) -> s
     return "deequ" if is_deequ else "duckdb"
 
 
-def results_of(found: Report) -> Iterator[dict[str, Any]]:
+def results_of(report: Report) -> Iterator[dict[str, Any]]:
     """Each check with what was measured, and by what; id and column name one check."""
-    outcomes = {outcome.id: outcome for outcome in found.judgement.outcomes}
-    measured_by = technologies(found.plan, found.judgement, found.result)
-    measured = found.result.measured
-    for check in found.plan.checks:
+    outcomes = {outcome.id: outcome for outcome in report.judgement.outcomes}
+    measured_by = technologies(report.plan, report.judgement, report.result)
+    measured = report.result.measured
+    for check in report.plan.checks:
         outcome = outcomes[check.id]
         technology = measured_by.get(check.id)
         measurement = measured.get(check.id)
-        metric, unit = metric_of(found.plan, check, outcome, measurement.accept if measurement else None)
+        metric, unit = metric_of(report.plan, check, outcome, measurement.accept if measurement else None)
         yield {
             "id": check.id.removesuffix(f"/{'+'.join(check.fields)}"),
             "column": ", ".join(check.fields) or None,

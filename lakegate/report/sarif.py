@@ -30,16 +30,16 @@ def problems_of(judged: Mapping[str, Examined]) -> Iterator[tuple[str, LintLevel
             (LintLevel.WARNING, warning) for warning in examined.warnings
         ]
         yield from (
-            (name, level, each) for level, each in sorted(found, key=lambda one: (one[1].line or 0, one[1].path))
+            (name, level, problem) for level, problem in sorted(found, key=lambda one: (one[1].line or 0, one[1].path))
         )
 
 
 def sarif_problems(judged: Mapping[str, Examined], unreadable: Mapping[str, str], version: str) -> dict[str, Any]:
     """One run of SARIF 2.1.0; rules are the codes that were found, and what cannot be read makes the run a failed one."""
-    found = list(problems_of(judged))
-    codes = sorted({problem.code for _, _, problem in found})
+    problems = list(problems_of(judged))
+    codes = sorted({problem.code for _, _, problem in problems})
     driver = {"name": "lakegate", "version": version, "rules": [_rule(code) for code in codes]}
-    results = [_problem_result(name, level, problem, codes) for name, level, problem in found]
+    results = [_problem_result(name, level, problem, codes) for name, level, problem in problems]
     notes = [
         {
             "level": "error",

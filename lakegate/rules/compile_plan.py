@@ -247,8 +247,8 @@ def _fields(dataset: Dataset, rule: Rule) -> Fields:
         message = f"{quote(dataset.name)} does not declare {', '.join(map(quote, unknown))}.{hints}"
         code = "unknown-column" if is_own else "undeclared-column"
         raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))
-    found = (field for field in (*own.values(), *called.values()) if field is not None)
-    return tuple({field.name: field for field in found}.values())
+    fields = (field for field in (*own.values(), *called.values()) if field is not None)
+    return tuple({field.name: field for field in fields}.values())
 
 
 def _named(dataset: Dataset, rule: Rule, text: str) -> Field | None:

@@ -97,10 +97,10 @@ def _columns(text: str, *, is_sql: bool) -> tuple[str, ...]:
 
 def _read(text: str, leaf: Leaf, *, is_sql: bool) -> Predicate:
     reader = _Reader(list(_tokens(text, is_sql=is_sql)), leaf)
-    found = reader.alternatives()
+    predicate = reader.alternatives()
     if reader.take().kind != "end":
         raise UnreadConditionError
-    return found
+    return predicate
 
 
 def _tokens(text: str, *, is_sql: bool) -> Iterator[Token]:
@@ -108,11 +108,11 @@ def _tokens(text: str, *, is_sql: bool) -> Iterator[Token]:
     if len(text) > LONGEST_CONDITION:
         raise UnreadConditionError
     while True:
-        found = _TOKEN.match(text, at)
-        if found is None:
+        match = _TOKEN.match(text, at)
+        if match is None:
             raise UnreadConditionError
-        at, kind = found.end(), str(found.lastgroup)
-        yield _token(kind, found[kind], is_sql=is_sql)
+        at, kind = match.end(), str(match.lastgroup)
+        yield _token(kind, match[kind], is_sql=is_sql)
         if kind == "end":
             return
 
@@ -169,17 +169,17 @@ class _Reader:
         self.depth += 1
         if self.depth > DEEPEST_CONDITION:
             raise UnreadConditionError
-        found = self.inner()
+        predicate = self.inner()
         self.depth -= 1
-        return found
+        return predicate
 
     def inner(self) -> Predicate:
         if self.takes(*_NOT):
             return Not(self.part())
         if self.takes("("):
-            found = self.alternatives()
+            predicate = self.alternatives()
             self.expect(")")
-            return found
+            return predicate
         return self.comparison(self.column())
 
     def column(self) -> str:
@@ -200,8 +200,8 @@ class _Reader:
         is_turned = self.takes("not")
         for word, read in (("in", self.listed), ("between", self.ends)):
             if self.takes(word):
-                found = self.leaf(column, word, read())
-                return Not(found) if is_turned else found
+                predicate = self.leaf(column, word, read())
+                return Not(predicate) if is_turned else predicate
         sign = self.take().text
         if sign not in _COMPARISONS or is_turned:
             raise UnreadConditionError

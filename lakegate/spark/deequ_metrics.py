@@ -155,8 +155,8 @@ def shared(program: Program, rows: DataFrame, keys: Keys) -> Iterator[pa.Array]:
         for batch in batches:
             yield pa.record_batch([pa.array([batch.column(0).to_numpy().tobytes()], pa.binary())], names=["ids"])
 
-    found = _having(program, rows, keys, _repeated(program, rows, keys)).select("id")
-    for row in found.mapInArrow(packed, "ids BINARY").toLocalIterator():
+    frame = _having(program, rows, keys, _repeated(program, rows, keys)).select("id")
+    for row in frame.mapInArrow(packed, "ids BINARY").toLocalIterator():
         yield pa.Array.from_buffers(pa.int64(), len(row["ids"]) // 8, [None, pa.py_buffer(row["ids"])])
 
 
@@ -190,16 +190,16 @@ def sums(
     spark: SparkSession, program: Program, total: LevelCounts, partials: list[Partial], judged_at: str
 ) -> DataFrame:
     """A row for each share: counts of each bit, and the aggregates of numbers that checks need, null without a number."""
-    found = [each.levels.get(program.level, LevelCounts()) for each in partials]
-    columns = {JUDGED: pa.array([each.rows for each in found], pa.int64())}
+    counts = [each.levels.get(program.level, LevelCounts()) for each in partials]
+    columns = {JUDGED: pa.array([each.rows for each in counts], pa.int64())}
     for name in (*program.predicates.values(), *program.populations.values()):
-        columns[name] = pa.array([each.bits.get(name, 0) for each in found], pa.int64())
+        columns[name] = pa.array([each.bits.get(name, 0) for each in counts], pa.int64())
     kinds = {name: numbers.kind for numbers, name in program.numbers.items()}
     for check in program.checks:
         metric = NUMBER_METRICS.get(check.metric)
         if metric is not None and metric.aggregate is not None:
             name, aggregate = program.number(check), AGGREGATES[metric.aggregate]
-            values = [_value(each.numbers.get(name), total.numbers.get(name), aggregate, judged_at) for each in found]
+            values = [_value(each.numbers.get(name), total.numbers.get(name), aggregate, judged_at) for each in counts]
             columns[aggregate_name(name, metric.aggregate)] = _column(values, aggregate, kinds[name])
     return local_frame(spark, pa.table(columns))
 
@@ -314,11 +314,11 @@ class DeequMetrics(LevelMetrics):
         for request in requests:
             if request.population:
                 constraints.setdefault(request.reader.scan, []).append(request.constraint)
-        found: dict[str, Finding] = {}
+        findings: dict[str, Finding] = {}
         for scan, own in constraints.items():
             with settings(self.spark, INTERPRETED if scan == SHARES else {}):
-                found |= run(self._frame(scan), own)
-        measured = {request.name: request.measured(found.get(request.name)) for request in requests}
+                findings |= run(self._frame(scan), own)
+        measured = {request.name: request.measured(findings.get(request.name)) for request in requests}
         for check in self.program.checks:
             accept, tolerate = measured[check.id], measured.get(_tolerance(check))
             if accept is None or (check.tolerate and tolerate is None):
@@ -359,8 +359,8 @@ class DeequMetrics(LevelMetrics):
         if kind == "rows":
             return self.passed.rows(self.program)
         assert keys is not None
-        found = frequencies(self.program, self.passed.rows(self.program), keys)
-        return most_common(found) if kind == MOST_COMMON else found
+        frame = frequencies(self.program, self.passed.rows(self.program), keys)
+        return most_common(frame) if kind == MOST_COMMON else frame
 
 
 def _tolerance(check: Check) -> str:

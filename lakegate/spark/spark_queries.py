@@ -95,8 +95,10 @@ def _run_check(spark: SparkSession, check: Check, tables: SparkTables, seconds: 
         try:
             for view, relation in zip(views, query.relations, strict=True):
                 _relation(relation, tables).createOrReplaceTempView(view)
-            found = _measurement(spark, check, query, tables.now)
-            return QueryResult(found, _ids(spark, check, tables, rows) if lists_rows(check, found.accept, rows) else ())
+            measurement = _measurement(spark, check, query, tables.now)
+            return QueryResult(
+                measurement, _ids(spark, check, tables, rows) if lists_rows(check, measurement.accept, rows) else ()
+            )
         except (InputError, UnreadableError, OSError):
             return QueryResult(Measurement(check.id, error=UNREAD))
         except (PySparkException, Py4JError, ArithmeticError):
@@ -118,8 +120,8 @@ def _measurement(spark: SparkSession, check: Check, query: Query, now: str) -> M
 def _ids(spark: SparkSession, check: Check, tables: SparkTables, rows: int) -> tuple[int, ...]:
     """The first rows that break a check; empty if the engine can count but not list them."""
     try:
-        found = _unmatched(check, tables) if check.metric is Metric.UNMATCHED_ROWS else _counted(spark, check, tables)
-        return tuple(row["id"] for row in found.orderBy("id").limit(rows).collect())
+        frame = _unmatched(check, tables) if check.metric is Metric.UNMATCHED_ROWS else _counted(spark, check, tables)
+        return tuple(row["id"] for row in frame.orderBy("id").limit(rows).collect())
     except (PySparkException, Py4JError, ArithmeticError):
         return ()
 

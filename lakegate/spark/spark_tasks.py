@@ -83,9 +83,11 @@ class Pass:
 def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial]]:
     """Evaluate all shares; rows of records stay in Spark. UnreadableError if an object is damaged."""
     programs = [program for program in evaluation.programs.values() if is_stored(program)]
-    levels = {each.level: at for at, each in enumerate(programs)}
+    levels = {program.level: at for at, program in enumerate(programs)}
     types = {
-        column_name(at, name): kind for at, each in enumerate(programs) for name, kind in table_columns(each).items()
+        column_name(at, name): kind
+        for at, program in enumerate(programs)
+        for name, kind in table_columns(program).items()
     }
     described = [
         "partial BINARY",
@@ -130,14 +132,14 @@ def _evaluating(
                     if program.level in levels:
                         kept.extend(_rows(program, bits, share, levels[program.level], schema))
 
-                found: Partial | Unreadable
+                finding: Partial | Unreadable
                 try:
-                    found = partial = evaluation.share(number, connection, keep)
+                    finding = partial = evaluation.share(number, connection, keep)
                     now = time.process_time()
                     partial.cpu_seconds, began = now - began, now
                 except UnreadableError as error:
-                    found = error.finding
-                yield _one({"partial": pickle.dumps(found)}, schema)
+                    finding = error.finding
+                yield _one({"partial": pickle.dumps(finding)}, schema)
                 yield from kept
 
     return evaluated

@@ -93,8 +93,8 @@ def typed_constant(sql: TypedSql, logical: LogicalType = LogicalType.TIMESTAMP) 
         raise UntranslatedError("a text in it is read as a point in time and writes none")
     if logical is LogicalType.DATE:
         return TypedSql(same(f"DATE '{written}'"), SqlKind.DATE)
-    found = datetime.fromisoformat(written)
-    in_utc = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    time = datetime.fromisoformat(written)
+    in_utc = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     at = in_utc.replace(tzinfo=None).isoformat(" ", "microseconds")
     return TypedSql(same(f"TIMESTAMP '{at}'"), SqlKind.TIMESTAMP)
 
@@ -280,23 +280,23 @@ def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
     if t.dialect not in COUNTS_BOUNDARIES or (unit == "week" and first is None):
         raise UntranslatedError(f"a difference in {unit.upper()[:20]} is not translated from {t.dialect}: count days")
     if unit == "week" and first is not None:
-        begins = [micros(_begin_of_week(t, each, first)) for each in (later, earlier)]
+        begins = [micros(_begin_of_week(t, sql, first)) for sql in (later, earlier)]
         weeks = fill("(({} - {}) div {})", *begins, long(MICROS[unit]), duckdb="(({} - {}) // {})")
         return combine(weeks, SqlKind.INTEGER, later, earlier)
     if unit in MONTHS:
         months = [
-            fill("((year({0}) * 12) + (month({0}) - 1))", typed_null(each, "TIMESTAMP")) for each in (later, earlier)
+            fill("((year({0}) * 12) + (month({0}) - 1))", typed_null(sql, "TIMESTAMP")) for sql in (later, earlier)
         ]
         counted = [fill(f"({{}} div {MONTHS[unit]})", month, duckdb=f"({{}} // {MONTHS[unit]})") for month in months]
     elif unit in MICROS:
-        counted = [_floored(micros(each), MICROS[unit]) for each in (later, earlier)]
+        counted = [_floored(micros(sql), MICROS[unit]) for sql in (later, earlier)]
     else:
         raise UntranslatedError("it counts a unit that is not known")
     return combine(fill("CAST(({} - {}) AS BIGINT)", *counted), SqlKind.INTEGER, later, earlier)
 
 
 def _days(later: TypedSql, earlier: TypedSql) -> TypedSql:
-    days = [fill("CAST({} AS DATE)", each) for each in (later, earlier)]
+    days = [fill("CAST({} AS DATE)", sql) for sql in (later, earlier)]
     text = fill("CAST(datediff({}, {}) AS BIGINT)", *days, duckdb=f"CAST({DAYS_APART} AS BIGINT)")
     return combine(text, SqlKind.INTEGER, later, earlier)
 
@@ -332,14 +332,14 @@ def _complete_months(t: Translator, unit: str, later: TypedSql, earlier: TypedSq
             f"a difference in complete units of {unit.upper()} is counted between dates in {t.dialect}: cast both to DATE"
         )
     months = "(((year({0}) * 12) + month({0})) * 32)"
-    numbers = [fill(f"({months} + day({{0}}))", each) for each in (later, earlier)]
+    numbers = [fill(f"({months} + day({{0}}))", sql) for sql in (later, earlier)]
     size = MONTHS[unit] * 32
     spark, duckdb = (f"CAST((({{}} - {{}}) {div} {size}) AS BIGINT)" for div in ("div", "//"))
     text = fill(spark, *numbers, duckdb=duckdb)
     if t.dialect in COUNTS_COMPLETE_UNITS:  # the last day of a month stands for day 31
         ended = f"({months} + CASE WHEN day({{1}}) = 1 THEN 31 ELSE day({{0}}) END)"
-        days = [fill("date_add({}, 1)", each, duckdb="({} + CAST(1 AS INTEGER))") for each in (later, earlier)]
-        last = [fill(ended, each, day) for each, day in zip((later, earlier), days, strict=True)]
+        days = [fill("date_add({}, 1)", sql, duckdb="({} + CAST(1 AS INTEGER))") for sql in (later, earlier)]
+        last = [fill(ended, sql, day) for sql, day in zip((later, earlier), days, strict=True)]
         forward = fill(spark, last[0], numbers[1], duckdb=duckdb)
         backward = fill(spark, numbers[0], last[1], duckdb=duckdb)
         text = fill("CASE WHEN {} >= {} THEN {} ELSE {} END", later, earlier, forward, backward)

@@ -326,7 +326,7 @@ def _window(t: Translator, node: exp.Window, scope: Scope) -> TypedSql:
     order = node.args.get("order")
     inner = _numbered(t, node.this, scope)
     keys = t.translate_all(node.args.get("partition_by") or [], scope)
-    sorted_by = [_ordered(t, each, scope) for each in (order.expressions if order else [])]
+    sorted_by = [_ordered(t, expression, scope) for expression in (order.expressions if order else [])]
     held = (*keys, *(sql for sql, _ in sorted_by), *([inner.sql] if inner.sql else []))
     if any(each.windows or each.has_subquery for each in held):
         raise UntranslatedError("a window in it holds another, or a query")
@@ -463,11 +463,11 @@ def _nullif(t: Translator, node: exp.Nullif, scope: Scope) -> TypedSql:
 def _extreme_of_several(name: str) -> Translate:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         parts = t.translate_all([node.this, *node.expressions], scope)
-        found = _same_kind(name, parts)
+        sql = _same_kind(name, parts)
         if node.args.get("ignore_nulls") or len(parts) == 1:
-            return found
+            return sql
         is_null = join(" OR ", (fill("({} IS NULL)", part) for part in parts))
-        return combine(fill("(CASE WHEN ({}) THEN NULL ELSE {} END)", is_null, found), found.kind, found)
+        return combine(fill("(CASE WHEN ({}) THEN NULL ELSE {} END)", is_null, sql), sql.kind, sql)
 
     return translate
 

@@ -234,10 +234,10 @@ class Scope:
 
     def column(self, name: str, table: str | None, place: Place) -> TypedSql:
         """The column that an identifier refers to, in this scope or an enclosing one; RefusedError if there is none."""
-        found = self._column(name, table, place)
-        if found is None:
+        sql = self._column(name, table, place)
+        if sql is None:
             raise self._unknown(name, table, place)
-        return found
+        return sql
 
     def _column(self, name: str, table: str | None, place: Place) -> TypedSql | None:
         found = [sql for source in self._among(table) if (sql := self._in(source, name)) is not None]
@@ -365,8 +365,8 @@ def plain(
     """
 
     def translate(t: Translator, node: exp.Expr, scope: Scope) -> TypedSql:
-        found = [turn(t.translate(node.args.get(name), scope)) for name, turn in parts.items()]
-        return combine(template, kind or found[0].kind, *found, duckdb=duckdb)
+        turns = [turn(t.translate(node.args.get(name), scope)) for name, turn in parts.items()]
+        return combine(template, kind or turns[0].kind, *turns, duckdb=duckdb)
 
     return form(translate, *parts)
 

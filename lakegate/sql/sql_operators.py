@@ -261,8 +261,8 @@ def _equal(sign: str, quantifier: type[exp.Expr], template: str) -> Translate:
         if not isinstance(among, quantifier) or not isinstance(among.this, exp.Query):
             return compared(t, node, scope)
         only(among, "this")
-        found = _in_query(t, t.translate(node.this, scope), among.this, scope)
-        return replace(found, text=fill(template, found))
+        sql = _in_query(t, t.translate(node.this, scope), among.this, scope)
+        return replace(sql, text=fill(template, sql))
 
     return translate
 
@@ -290,39 +290,39 @@ def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
 
 
 def _in_query(t: Translator, value: TypedSql, subquery: exp.Expr, scope: Scope) -> TypedSql:
-    found = t.translate_query(subquery, scope)
-    if found.outer or [(column.kind, column.scale) for column in found.columns] != [(value.kind, value.scale)]:
+    query = t.translate_query(subquery, scope)
+    if query.outer or [(column.kind, column.scale) for column in query.columns] != [(value.kind, value.scale)]:
         raise UntranslatedError("its IN asks for other values than those it compares")
     if value.kind is SqlKind.TEXT:
         _by_code_points(t, (value,), is_ordered=True)
-    return replace(combine(fill("({} IN ({}))", value, found.text), SqlKind.BOOLEAN, value), has_subquery=True)
+    return replace(combine(fill("({} IN ({}))", value, query.text), SqlKind.BOOLEAN, value), has_subquery=True)
 
 
 def _exists(t: Translator, node: exp.Exists, scope: Scope) -> TypedSql:
-    found = t.translate_query(node.this, scope)
-    return TypedSql(fill("(EXISTS ({}))", found.text), SqlKind.BOOLEAN, has_subquery=True)
+    query = t.translate_query(node.this, scope)
+    return TypedSql(fill("(EXISTS ({}))", query.text), SqlKind.BOOLEAN, has_subquery=True)
 
 
 def _scalar(t: Translator, node: exp.Subquery, scope: Scope) -> TypedSql:
-    found = t.translate_query(node, scope)
-    if found.outer or not found.one_row or len(found.columns) != 1:
+    query = t.translate_query(node, scope)
+    if query.outer or not query.one_row or len(query.columns) != 1:
         raise UntranslatedError("a query inside it does not give one value by itself")
-    (column,) = found.columns
-    return TypedSql(fill("({})", found.text), column.kind, growth=column.growth, scale=column.scale)
+    (column,) = query.columns
+    return TypedSql(fill("({})", query.text), column.kind, growth=column.growth, scale=column.scale)
 
 
 def _is(t: Translator, node: exp.Is, scope: Scope) -> TypedSql:
     value = t.translate(node.this, scope)
     match node.expression:
         case exp.Null():
-            found = combine("({} IS NULL)", SqlKind.BOOLEAN, value)
+            sql = combine("({} IS NULL)", SqlKind.BOOLEAN, value)
         case exp.Boolean() as truth:
             value, word = expect_kind(value, SqlKind.BOOLEAN), bool(truth.this)
             duckdb = f"({{}} IS NOT DISTINCT FROM {word})"
-            found = combine(f"({{}} <=> {word})", SqlKind.BOOLEAN, value, duckdb=duckdb)
+            sql = combine(f"({{}} <=> {word})", SqlKind.BOOLEAN, value, duckdb=duckdb)
         case _:
             raise UntranslatedError("its IS compares with something other than null, true or false")
-    return _turned(node, found)
+    return _turned(node, sql)
 
 
 def _like(t: Translator, node: exp.Like, scope: Scope) -> TypedSql:

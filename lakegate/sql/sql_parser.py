@@ -88,7 +88,7 @@ def dialect_of(contract: Contract, rule: Rule) -> str:
             raise UntranslatedError("its dialect is not known to this version")
         return known
     types = (server.type.strip().lower() for server in contract.about.servers)
-    first = next((each for each in types if each in DIALECTS or each == "oracle"), FILES)
+    first = next((kind for kind in types if kind in DIALECTS or kind == "oracle"), FILES)
     if first not in DIALECTS:
         raise UntranslatedError("the dialect of Oracle is not known to this version: name another one as its `dialect`")
     return DIALECTS[first]
@@ -144,9 +144,9 @@ KNOWN = frozenset(
 def refuse_hazards(tree: exp.Expr, functions: Collection[str]) -> None:
     """Raise RefusedError for the first forbidden node of an AST; `functions` are the known names, for hints."""
     for node in tree.walk():
-        found = _refusal(node, functions)
-        if found is not None:
-            raise RefusedError(*found, place_of(node))
+        refusal = _refusal(node, functions)
+        if refusal is not None:
+            raise RefusedError(*refusal, place_of(node))
 
 
 def _refusal(node: exp.Expr, functions: Collection[str]) -> tuple[str, str] | None:

@@ -317,7 +317,7 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> TypedQuery:
     groups = _groups(t, node, columns, outline.scope)
     having = _condition(t, node.args.get("having"), outline)
     held = [sql for _, sql in columns] + ([having] if having else [])
-    aggregated = bool(groups) or any(each.aggregates for each in held)
+    aggregated = bool(groups) or any(sql.aggregates for sql in held)
     _check_groups(held, groups, aggregated=aggregated)
     if where is not None and (where.aggregates or where.windows):
         raise UntranslatedError("its WHERE holds an aggregate or a window")
@@ -358,20 +358,20 @@ def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> TypedS
 
 
 def _columns(t: Translator, node: exp.Select, scope: Scope) -> list[tuple[str, TypedSql]]:
-    found: list[tuple[str, TypedSql]] = []
+    columns: list[tuple[str, TypedSql]] = []
     for expression in node.expressions:
         inner = expression.this if isinstance(expression, exp.Alias) else expression
         if _is_star(inner):
             star = inner if isinstance(inner, exp.Star) else inner.this
             only(star)
             table = inner.args.get("table") if isinstance(inner, exp.Column) else None
-            found += scope.every_column(one_word(table) if table else None, place_of(expression))
+            columns += scope.every_column(one_word(table) if table else None, place_of(expression))
         else:
             name = one_word(expression.args["alias"]) if isinstance(expression, exp.Alias) else expression.output_name
-            found.append((t.names.in_full(name), t.translate(inner, scope)))
-    if not found:
+            columns.append((t.names.in_full(name), t.translate(inner, scope)))
+    if not columns:
         raise UntranslatedError("a SELECT in it has no columns")
-    return found
+    return columns
 
 
 def _is_star(node: exp.Expr) -> bool:
@@ -400,14 +400,14 @@ def _key(t: Translator, node: exp.Expr, columns: list[tuple[str, TypedSql]], sco
         return t.translate(node, scope)
     except RefusedError:
         named = {name: sql for name, sql in columns if name}
-        found = (
+        key = (
             find_by_name(named, t.names.in_full(node.name))
             if isinstance(node, exp.Column) and not node.args.get("table")
             else None
         )
-        if found is None:
+        if key is None:
             raise
-        return found
+        return key
 
 
 def _check_groups(held: list[TypedSql], groups: list[Texts], *, aggregated: bool) -> None:
@@ -415,9 +415,9 @@ def _check_groups(held: list[TypedSql], groups: list[Texts], *, aggregated: bool
     if not aggregated:
         return
     keys = frozenset(group.spark for group in groups)
-    if any(each.windows for each in held):
+    if any(sql.windows for sql in held):
         raise UntranslatedError("a window over groups is not translated by this version")
-    if any(each.text.spark not in keys and each.bare - keys for each in held):
+    if any(sql.text.spark not in keys and sql.bare - keys for sql in held):
         raise UntranslatedError("beside its aggregates it reads a column that it does not group by")
 
 

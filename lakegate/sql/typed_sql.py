@@ -36,9 +36,9 @@ class UntranslatedError(Exception):
 
 def place_of(node: Expr) -> tuple[int, int] | None:
     """Line and column of a node in its query, from 1; None if the parser recorded none for it or its descendants."""
-    for each in node.walk():
-        if "line" in each.meta:
-            return int(each.meta["line"]), int(each.meta["col"]) - len(str(each.name)) + 1
+    for expression in node.walk():
+        if "line" in expression.meta:
+            return int(expression.meta["line"]), int(expression.meta["col"]) - len(str(expression.name)) + 1
     return None
 
 
@@ -223,10 +223,10 @@ CONSTANT = re.compile(r"(\(- )?([0-9]*\.?[0-9]*)(?:L|BD)\)?")
 
 def _wide(sql: TypedSql, scale: int) -> TypedSql:
     """A decimal of this scale, or a constant as one; UntranslatedError for another number."""
-    found = CONSTANT.fullmatch(sql.text.spark)
+    match = CONSTANT.fullmatch(sql.text.spark)
     if sql.kind is SqlKind.WIDE and sql.scale == scale:
         return sql
-    value = literal(LogicalType.DECIMAL, f"{'-' if found[1] else ''}{found[2]}", scale) if found else None
+    value = literal(LogicalType.DECIMAL, f"{'-' if match[1] else ''}{match[2]}", scale) if match else None
     if value is None:
         raise UntranslatedError(
             f"it compares a decimal of {scale} digits after the point with a number of others: declare both columns with the "

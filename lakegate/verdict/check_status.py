@@ -28,11 +28,11 @@ from lakegate.verdict.measured_values import (
 
 def of_header(check: Check, columns: Columns) -> Measured:
     """The measurement of a check of the header."""
-    found = tuple(map(column_name, columns.found))
+    column_names = tuple(map(column_name, columns.found))
     if check.metric is Metric.COLUMN_COUNT:
-        return Measured(len(found))
+        return Measured(len(column_names))
     assert check.header is not None
-    return Measured(len(found), failing=_breaking(check.header, found))
+    return Measured(len(column_names), failing=_breaking(check.header, column_names))
 
 
 def _breaking(wanted: HeaderRequirement, found: tuple[str, ...]) -> int:

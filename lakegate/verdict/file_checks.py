@@ -84,7 +84,7 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
         yield _records_outcome(plan, result)
     if result.columns is not None:
         yield from column_outcomes(plan, result.columns)
-    late = sum(each.late for each in result.slices)
+    late = sum(piece.late for piece in result.slices)
     if late:
         rows = plural(late, "row is late", "rows are late")
         message = f"{rows}: of events before the watermark of the line, {result.watermark}"
@@ -134,39 +134,41 @@ def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutco
 
 def _records_outcome(plan: Plan, result: Result) -> CheckOutcome:
     message = "; ".join(
-        f"{plural(each.rows, 'row')} (first: row {each.first_row:,}) {_fault(plan, each)}{_detail(each, result)}"
-        for each in result.malformed
+        f"{plural(kind.rows, 'row')} (first: row {kind.first_row:,}) {_fault(plan, kind)}{_detail(kind, result)}"
+        for kind in result.malformed
     )
-    rows = sum(each.rows for each in result.malformed)
+    rows = sum(malformed.rows for malformed in result.malformed)
     samples = [
-        sample for each in result.malformed for sample in each.samples or (Sample(each.first_row, (), each.part),)
+        sample
+        for malformed in result.malformed
+        for sample in malformed.samples or (Sample(malformed.first_row, (), malformed.part),)
     ]
     ordered = tuple(sorted(samples, key=lambda sample: (sample.part, sample.row)))
     outcome = file_outcome(RECORDS, Status.FAIL, "records of the promised shape", message, rows)
     return replace(outcome, samples=ordered)
 
 
-def _fault(plan: Plan, found: MalformedRecords) -> str:
-    if found.reason != "encoding" or plan.storage.format.is_json:
-        one, many, rest = MALFORMED[found.reason]
-        return f"{one if found.rows == 1 else many} {rest}".rstrip()
+def _fault(plan: Plan, malformed: MalformedRecords) -> str:
+    if malformed.reason != "encoding" or plan.storage.format.is_json:
+        one, many, rest = MALFORMED[malformed.reason]
+        return f"{one if malformed.rows == 1 else many} {rest}".rstrip()
     encoding = plan.csv.encoding
-    verb = "is" if found.rows == 1 else "are"
-    return f"{verb} not valid {ENCODING_TITLES[encoding]}: {saved_as(encoding)}{encoding_remedy(found.encoding)}"
+    verb = "is" if malformed.rows == 1 else "are"
+    return f"{verb} not valid {ENCODING_TITLES[encoding]}: {saved_as(encoding)}{encoding_remedy(malformed.encoding)}"
 
 
-def _detail(found: MalformedRecords, result: Result) -> str:
+def _detail(malformed: MalformedRecords, result: Result) -> str:
     """The details of the first malformed record, and the remedy."""
-    if found.values is not None:
-        counted = f" ({found.values:,} instead of {found.wanted:,})"
+    if malformed.values is not None:
+        counted = f" ({malformed.values:,} instead of {malformed.wanted:,})"
     else:
-        counted = f", from character {found.at:,} on" if found.at is not None else ""
-    if found.record in _RECORDS:
-        return f"{counted}: {_RECORDS[found.record]}"
-    if found.is_last and found.reason in _CUT_OFF and (found.values or 0) <= (found.wanted or 0):
+        counted = f", from character {malformed.at:,} on" if malformed.at is not None else ""
+    if malformed.record in _RECORDS:
+        return f"{counted}: {_RECORDS[malformed.record]}"
+    if malformed.is_last and malformed.reason in _CUT_OFF and (malformed.values or 0) <= (malformed.wanted or 0):
         return f"{counted}: it is the last line, was the upload cut off?"
-    if found.values is not None and found.values > (found.wanted or 0):
-        if found.rows == result.rows and found.values == (found.wanted or 0) + 1:
+    if malformed.values is not None and malformed.values > (malformed.wanted or 0):
+        if malformed.rows == result.rows and malformed.values == (malformed.wanted or 0) + 1:
             look = "an index without a name in the header, a delimiter at the end, or a decimal comma"
             return f"{counted}: no row has as many, look for {look}"
         return f"{counted}: a value that holds the delimiter, such as a decimal comma, stands in quotes"

@@ -125,24 +125,30 @@ def reads_classified(plan: Plan, check: Check) -> bool:
     read = [known[name] for name in check.reads | own if name in known]
     # of another dataset, the plan does not know what is classified
     return any(relation.dataset != plan.dataset for relation in relations) or any(
-        each.classification is not None and not each.public for each in read
+        field.classification is not None and not field.public for field in read
     )
 
 
-def without_classified(plan: Plan, check: Check, found: Measurement) -> Measurement:
+def without_classified(plan: Plan, check: Check, measurement: Measurement) -> Measurement:
     """The measurement without what was observed of values, if the check reads a classified field."""
-    return replace(found, observed=None) if found.observed and reads_classified(plan, check) else found
-
-
-def conceal_number(check: Check, found: Measurement) -> Measurement:
-    """The measurement with a number that meets the same bounds, computed from the bounds alone."""
-    if found.accept is None or number_of(check, found.accept) is None:
-        return found
-    holds = _holds(check, found.accept)
-    number = next(
-        candidate for candidate in _candidates(check) if _holds(check, _with(found.accept, candidate)) == holds
+    return (
+        replace(measurement, observed=None) if measurement.observed and reads_classified(plan, check) else measurement
     )
-    return replace(found, accept=_with(found.accept, number), tolerate=found.tolerate and _with(found.tolerate, number))
+
+
+def conceal_number(check: Check, measurement: Measurement) -> Measurement:
+    """The measurement with a number that meets the same bounds, computed from the bounds alone."""
+    if measurement.accept is None or number_of(check, measurement.accept) is None:
+        return measurement
+    holds = _holds(check, measurement.accept)
+    number = next(
+        candidate for candidate in _candidates(check) if _holds(check, _with(measurement.accept, candidate)) == holds
+    )
+    return replace(
+        measurement,
+        accept=_with(measurement.accept, number),
+        tolerate=measurement.tolerate and _with(measurement.tolerate, number),
+    )
 
 
 def _holds(check: Check, found: Measured) -> list[bool]:
@@ -151,8 +157,8 @@ def _holds(check: Check, found: Measured) -> list[bool]:
 
 def _candidates(check: Check) -> Iterator[Decimal]:
     """Numbers at, between and beyond the bounds: one of them meets the same bounds as any number."""
-    tiers = [each.interval for each in (check.accept, check.tolerate) if each is not None]
-    bounds = sorted({each for one in tiers for each in (one.low, one.high) if each is not None} or {Decimal(0)})
+    tiers = [tier.interval for tier in (check.accept, check.tolerate) if tier is not None]
+    bounds = sorted({number for one in tiers for number in (one.low, one.high) if number is not None} or {Decimal(0)})
     yield from bounds
     with localcontext(ALL_DIGITS):
         between = [(low + high) / 2 for low, high in pairwise(bounds)]

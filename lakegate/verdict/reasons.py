@@ -127,13 +127,13 @@ def explain_outcomes(plan: Plan, result: Result, outcomes: Outcomes) -> tuple[tu
     causes: list[Cause] = []
     hints: dict[str, str] = {}
     bad = {outcome.id: outcome for outcome in outcomes if outcome.status in BROKEN}
-    for found in _causes(plan, result, bad):
-        ids = [id_ for id_ in found.explains if id_ in bad]
+    for cause in _causes(plan, result, bad):
+        ids = [id_ for id_ in cause.explains if id_ in bad]
         if len(ids) > 1:
             worst = Status.FAIL if any(bad[id_].status is Status.FAIL for id_ in ids) else Status.WARN
-            causes.append(replace(found, explains=tuple(ids), status=worst))
-        elif ids and found.code not in IN_MESSAGE:
-            hints[ids[0]] = found.message
+            causes.append(replace(cause, explains=tuple(ids), status=worst))
+        elif ids and cause.code not in IN_MESSAGE:
+            hints[ids[0]] = cause.message
         for id_ in ids:
             del bad[id_]
     return tuple(causes), tuple(
@@ -148,7 +148,7 @@ def reasons(causes: Iterable[Cause], outcomes: Iterable[CheckOutcome]) -> Outcom
     causes = tuple(causes)
     known = {id_ for cause in causes for id_ in cause.explains}
     found = (*(cause.as_outcome() for cause in causes), *(outcome for outcome in outcomes if outcome.id not in known))
-    return tuple(each for status in order for each in found if each.status is status)
+    return tuple(outcome for status in order for outcome in found if outcome.status is status)
 
 
 def _causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterator[Cause]:
@@ -169,12 +169,12 @@ def _of_records(measurements: list[Measurement]) -> Iterator[Cause]:
             if measurement.samples and all(it.record == record for it in measurement.samples)
         ]
         if record == TOTAL:
-            there = [each for each in there if each.accept and each.accept.failing == 1]
+            there = [measurement for measurement in there if measurement.accept and measurement.accept.failing == 1]
         if there:
-            rows = max(each.accept.failing or 0 for each in there if each.accept)
-            samples = max((each.samples for each in there), key=len)
+            rows = max(measurement.accept.failing or 0 for measurement in there if measurement.accept)
+            samples = max((measurement.samples for measurement in there), key=len)
             more = f" (and {rows - 1:,} more)" if rows > 1 else ""
-            ids = tuple(each.check for each in there)
+            ids = tuple(measurement.check for measurement in there)
             yield Cause(code, f"row {samples[0].row:,}{more} {words}", Status.FAIL, ids, samples=samples)
 
 

@@ -139,7 +139,7 @@ class Judgement:
     @property
     def by_harm(self) -> Outcomes:
         """The reasons by status, those of the whole file first, then by the share of rows (or elements) that fail."""
-        worst = {each.status: at for at, each in reversed(tuple(enumerate(self.reasons)))}
+        worst = {outcome.status: at for at, outcome in reversed(tuple(enumerate(self.reasons)))}
         explains = {cause.as_outcome(): cause.explains for cause in self.causes}
         outcomes = {outcome.id: outcome for outcome in (*self.outcomes, *((self.whole,) if self.whole else ()))}
 
@@ -218,13 +218,13 @@ def counts_of(plan: Plan, judgement: Judgement) -> Counts:
 
 def broken_rules(outcomes: Sequence[CheckOutcome]) -> tuple[BrokenRule, ...]:
     """The rules that outcomes break, failures first, then by failing rows; bounded in number and length."""
-    found: dict[str, BrokenRule] = {}
+    rules: dict[str, BrokenRule] = {}
     for outcome in outcomes:
         if outcome.status in BROKEN:
             rule = (outcome.id if outcome.kind == "file" else outcome.rule)[:LONGEST_RULE]
             one = BrokenRule(rule, outcome.status.value, outcome.failing_rows)
-            found[rule] = min(found.get(rule, one), one, key=_worst_first)
-    return tuple(sorted(found.values(), key=_worst_first)[:MAX_RULES])
+            rules[rule] = min(rules.get(rule, one), one, key=_worst_first)
+    return tuple(sorted(rules.values(), key=_worst_first)[:MAX_RULES])
 
 
 def reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
@@ -247,7 +247,7 @@ def certain_failures(plan: Plan, seen: Result) -> Outcomes:
     measured = seen.measured
     of_file = tuple(file_outcomes(plan, seen))
     if _unmeasured(plan, seen):
-        return tuple(each for each in of_file if each.status is Status.FAIL)
+        return tuple(outcome for outcome in of_file if outcome.status is Status.FAIL)
     if plan.policy.mode is Mode.OBSERVE:
         return ()
     if plan.policy.on_reject is OnReject.ROWS:
@@ -258,7 +258,7 @@ def certain_failures(plan: Plan, seen: Result) -> Outcomes:
             for check in plan.checks
             if check.reads & seen.lacking or check.metric.of_header or check.id in measured
         ]
-    outcomes = (*of_file, *(check_outcome(plan, each, seen, measured.get(each.id)) for each in known))
+    outcomes = (*of_file, *(check_outcome(plan, check, seen, measured.get(check.id)) for check in known))
     causes, outcomes = explain_outcomes(plan, seen, outcomes)
     return tuple(reason for reason in reasons(causes, outcomes) if reason.status is Status.FAIL)
 
@@ -271,14 +271,14 @@ def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
 
 
 def _verdict(plan: Plan, result: Result, of_file: Outcomes, of_checks: Outcomes) -> Verdict:
-    statuses = {each.status for each in of_file + of_checks}
+    statuses = {outcome.status for outcome in of_file + of_checks}
     if Status.ERROR in statuses:
         return Verdict.UNDECIDED
     if _unmeasured(plan, result):
         return Verdict.REJECTED
     if all(check.status is Status.SKIP for check in of_checks):
         return Verdict.UNDECIDED
-    failed = {each.id for each in of_file + of_checks if each.status is Status.FAIL}
+    failed = {outcome.id for outcome in of_file + of_checks if outcome.status is Status.FAIL}
     if failed and plan.policy.mode is not Mode.OBSERVE and not _only_rows_are_bad(plan, result, failed):
         return Verdict.REJECTED
     return Verdict.ACCEPTED_WITH_WARNINGS if statuses & BROKEN else Verdict.ACCEPTED
@@ -302,8 +302,8 @@ def _check_outcomes(plan: Plan, result: Result) -> Outcomes:
     return tuple(check_outcome(plan, check, result, measured.get(check.id)) for check in plan.checks)
 
 
-def _worst_first(each: BrokenRule) -> tuple[str, int, str]:
-    return each.status, -(each.rows or 0), each.rule
+def _worst_first(rule: BrokenRule) -> tuple[str, int, str]:
+    return rule.status, -(rule.rows or 0), rule.rule
 
 
 def blames_rows(check: Check) -> bool:

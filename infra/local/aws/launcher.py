@@ -402,10 +402,10 @@ class LinkedBundle(zipfile.ZipFile):
 
 def forget(folder: Path) -> None:
     """Remove the contents of bundles that no process was started from for a day."""
-    for each in folder.glob("code-*"):
-        if each.is_dir() and time.time() - each.stat().st_mtime > KEPT_SECONDS:
-            shutil.rmtree(each, ignore_errors=True)
-            each.with_suffix(".lock").unlink(missing_ok=True)
+    for path in folder.glob("code-*"):
+        if path.is_dir() and time.time() - path.stat().st_mtime > KEPT_SECONDS:
+            shutil.rmtree(path, ignore_errors=True)
+            path.with_suffix(".lock").unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -85,19 +85,19 @@ def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> t
     judged: dict[str, Examined] = {}
     unreadable: dict[str, str] = {}
     products: dict[str, bytes] = {}
-    found = _found(files, places, unreadable)
-    for each in found:
+    documents = _found(files, places, unreadable)
+    for document in documents:
         try:
-            text = each.read()
+            text = document.read()
         except InputError as error:
-            unreadable[each.name] = str(error)
+            unreadable[document.name] = str(error)
             continue
-        if is_product(each.name, text):
-            products[each.name] = text
-        elif (each.found or only_contracts) and not declares_format(text) and not is_contract_name(each.name):
-            sys.stderr.write(f"lakegate: {escaped(each.name)} is not a contract, passed over\n")
+        if is_product(document.name, text):
+            products[document.name] = text
+        elif (document.found or only_contracts) and not declares_format(text) and not is_contract_name(document.name):
+            sys.stderr.write(f"lakegate: {escaped(document.name)} is not a contract, passed over\n")
         else:
-            judged[each.name] = resolve(text, places.parents(each.name, text)).examined
+            judged[document.name] = resolve(text, places.parents(document.name, text)).examined
     known = {each.contract.id for each in judged.values() if each.contract is not None}
     with_document = {PurePath(name).parent for name in judged}
     for name, text in products.items():
@@ -111,13 +111,13 @@ def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> t
 
 
 def _found(files: list[str], places: ParentPlaces, unreadable: dict[str, str]) -> list[InputDocument]:
-    found: list[InputDocument] = []
+    documents: list[InputDocument] = []
     for name in files:
         try:
-            found += sources([name], places.fetch, places.root)
+            documents += sources([name], places.fetch, places.root)
         except InputError as error:
             unreadable[name] = str(error)
-    return found
+    return documents
 
 
 def _exit_code(judged: dict[str, Examined], unreadable: Unreadable, *, strict: bool) -> int:

@@ -75,11 +75,11 @@ def show(
 
     Example: lakegate route list
     """
-    found = there.routes()
-    rows = ((route.prefix, route.full_name, route.version, route.status) for route in found.routes)
+    routes = there.routes()
+    rows = ((route.prefix, route.full_name, route.version, route.status) for route in routes.routes)
     table = Grid(("prefix", "line", "version", "status"), rows, is_wide=False)
     return CommandResult(
-        found, [table if found.routes else "There is no route yet: lakegate route add PREFIX/ CONTRACT"]
+        routes, [table if routes.routes else "There is no route yet: lakegate route add PREFIX/ CONTRACT"]
     )
 
 
@@ -111,7 +111,7 @@ def lint(
     """
     routes = as_judged(dependencies, dependencies.registry.snapshot().routes)
     found = lint_routes(routes, dependencies.places)
-    findings = tuple(select_fields(FoundFault, each) for each in found)
+    findings = tuple(select_fields(FoundFault, finding) for finding in found)
     words = [
         f"{finding.fault:<11}  {finding.route.prefix} → {finding.route.full_name}: {finding.message}"
         for finding in findings

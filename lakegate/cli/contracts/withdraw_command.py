@@ -63,10 +63,10 @@ def withdraw(
     written, _, version = name.rpartition("@")
     if not written:
         raise InputError(f"{quote(name)} names no version: write CONTRACT@VERSION")
-    found = chosen(snapshot_of(dependencies.registry, written), written, version)
-    contract = found.contract
+    publication = chosen(snapshot_of(dependencies.registry, written), written, version)
+    contract = publication.contract
     planned = planned_withdrawal(dependencies, dependencies.registry.contract(contract), contract, version)
-    confirm(_effects(planned, contract if written == found.id else written), yes=yes)
+    confirm(_effects(planned, contract if written == publication.id else written), yes=yes)
     if dependencies.places.needs_approval and not planned.is_done:
         from lakegate.cli.contracts.publish_command import proposal_in_words  # noqa: PLC0415 - the compiler, for this alone
 

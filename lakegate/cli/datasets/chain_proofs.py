@@ -158,13 +158,13 @@ def anchors_in(texts: Iterable[str]) -> Mapping[int, str]:
     """Digests by height. InputError for a text that is no anchor."""
     anchors: dict[int, str] = {}
     for text in texts:
-        found = ANCHOR.fullmatch(text)
-        if found is None:
+        match = ANCHOR.fullmatch(text)
+        if match is None:
             raise InputError(
                 "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
                 f"not {quote(text)}"
             )
-        height, digest = int(found[1]), found[2].lower()
+        height, digest = int(match[1]), match[2].lower()
         if anchors.setdefault(height, digest) != digest:
             raise InputError(f"two anchors of height {height} differ")
     return anchors

@@ -102,7 +102,7 @@ def unsubscribe(
     Exit code: 0 it is no subscriber (any more).
     """
     name = dataset_of_contract(dependencies, dataset)
-    steps = change(dependencies, name, "", lambda each, _now: remove_subscription(each, team, audience))
+    steps = change(dependencies, name, "", lambda state, _now: remove_subscription(state, team, audience))
     after = dependencies.run(steps)
     return _outcome(dependencies, after)
 
@@ -116,9 +116,9 @@ def subscribers(
 
     Example: lakegate subscribers orders_v1
     """
-    found = dependencies.datasets.get(dataset_of_contract(dependencies, dataset))
-    found = replace(found, parents=still_weaker(dependencies, found))
-    return _outcome(dependencies, found)
+    state = dependencies.datasets.get(dataset_of_contract(dependencies, dataset))
+    state = replace(state, parents=still_weaker(dependencies, state))
+    return _outcome(dependencies, state)
 
 
 @gate_command

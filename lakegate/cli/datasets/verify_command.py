@@ -161,12 +161,12 @@ class Verification:
 
     def to_json(self) -> dict[str, object]:
         """The document of `--json`."""
-        found = self.compared
-        objects = found and {
-            "compared": found.count,
-            "expired": found.expired,
-            "damaged": [asdict(each) for each in found.damaged],
-            **({"notes": list(found.notes)} if found.notes else {}),
+        comparison = self.compared
+        objects = comparison and {
+            "compared": comparison.count,
+            "expired": comparison.expired,
+            "damaged": [asdict(each) for each in comparison.damaged],
+            **({"notes": list(comparison.notes)} if comparison.notes else {}),
         }
         return {
             "chain": self.chain.name,
@@ -214,13 +214,13 @@ def _with_registered_options(function: Callable[..., CommandResult[Any]]) -> Cal
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=False if each.takes is bool else None,
+            default=False if comparison.takes is bool else None,
             annotation=Annotated[
-                bool if each.takes is bool else each.takes | None,
-                Option(f"--{name}", help=each.help),
+                bool if comparison.takes is bool else comparison.takes | None,
+                Option(f"--{name}", help=comparison.help),
             ],
         )
-        for name, each in COMPARISONS.items()
+        for name, comparison in COMPARISONS.items()
     ]
     function.__signature__ = inspect.Signature([*own.values(), *compare, *last])  # type: ignore[attr-defined]  # where `inspect` looks
     about = [*(comparison.about for comparison in COMPARISONS.values()), ANCHORS.about if ANCHORS is not None else ""]
@@ -289,8 +289,8 @@ def verify(  # noqa: PLR0913 - a command has these options
         top = Head(passed.height, passed.digest)
         chain = VerifiedChain(dataset, top, passed.blocks or (), None, value)
         compared = comparison.compare(chain) if comparison else None
-        found = Verification(chain, top, faults, signatures, known, fetched=False, compared=compared)
-        return CommandResult(found, found.words(comparison), 0 if found.is_as_recorded else BROKEN)
+        verification = Verification(chain, top, faults, signatures, known, fetched=False, compared=compared)
+        return CommandResult(verification, verification.words(comparison), 0 if verification.is_as_recorded else BROKEN)
     with open_deployed(stack, local=local) as there:
         dependencies = there.dependencies()
         signatures = signatures_of(there) if key == KMS else signatures
@@ -303,8 +303,8 @@ def verify(  # noqa: PLR0913 - a command has these options
         compared = comparison.compare(chain) if comparison else None
         if keep_anchor and not faults and ANCHORS is not None:
             ANCHORS.keep(there, name, head)
-    found = Verification(chain, head, faults, signatures, known, fetched=key == KMS, compared=compared)
-    return CommandResult(found, found.words(comparison), 0 if found.is_as_recorded else BROKEN)
+    verification = Verification(chain, head, faults, signatures, known, fetched=key == KMS, compared=compared)
+    return CommandResult(verification, verification.words(comparison), 0 if verification.is_as_recorded else BROKEN)
 
 
 def _options(*options: str) -> str:

@@ -234,8 +234,8 @@ def delete(
     Exit code: 0 it is deleted, 2 it is not.
     """
     given = parameters_of(there)
-    found = {name: there.output(name) for name in (*BUCKETS, *TABLES)}
-    made = {name: found[name] for name, parameter in GIVEN.items() if not given.get(parameter)}
+    outputs = {name: there.output(name) for name in (*BUCKETS, *TABLES)}
+    made = {name: outputs[name] for name, parameter in GIVEN.items() if not given.get(parameter)}
     names = list(made.values())
     effect = f"deletes {', '.join(names)} with all data" if data else f"keeps {', '.join(names)}"
     refuse_deletion(there)
@@ -250,8 +250,8 @@ def delete(
             else:
                 protect_table(store, enabled=False)
                 asked("dynamodb", "delete_table", TableName=store)
-    kept = {name: store for name, store in found.items() if not data or name not in made}
-    again = own | {GIVEN[name]: store for name, store in kept.items()} if len(kept) == len(found) else {}
+    kept = {name: store for name, store in outputs.items() if not data or name not in made}
+    again = own | {GIVEN[name]: store for name, store in kept.items()} if len(kept) == len(outputs) else {}
     words = f"{title_of(there)} is deleted" + (f"; kept: {', '.join(kept.values())}" if kept else ".")
     lines = [sentence(words)]
     if again:

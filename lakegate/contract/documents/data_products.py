@@ -83,10 +83,10 @@ def named_contracts(text: bytes) -> tuple[tuple[NamedContract, ...], tuple[Named
 
 
 def _read_port(port: Place) -> NamedContract | None:
-    found = _first(port, (*CONTRACTS, "id"))
-    if not found.text:
+    place = _first(port, (*CONTRACTS, "id"))
+    if not place.text:
         return None
-    return NamedContract(found.text, port["version"].written or None, port["name"].text or found.text, found)
+    return NamedContract(place.text, port["version"].written or None, port["name"].text or place.text, place)
 
 
 def has_ports_to_generate(text: bytes) -> bool:

@@ -84,5 +84,5 @@ def _format(server: Place) -> Format:
     word = (server["format"].text or "").strip().lower()
     if word == Format.JSON.value:
         return _JSON.get((server["delimiter"].text or "").strip().lower(), Format.ANY_JSON)
-    found = (key for key, spec in FORMATS.items() if word in {key.value, *spec.aliases})
-    return next(found, Format.UNKNOWN)
+    keys = (key for key, spec in FORMATS.items() if word in {key.value, *spec.aliases})
+    return next(keys, Format.UNKNOWN)

@@ -228,12 +228,12 @@ class Document:
         return self.root.plain()
 
 
-def _collect(place: Place, name: str, found: dict[str, list[Place]]) -> None:
-    found.setdefault(name, []).append(place)
+def _collect(place: Place, name: str, places: dict[str, list[Place]]) -> None:
+    places.setdefault(name, []).append(place)
     for item in place.items:
-        _collect(item, f"{name}[]", found)
+        _collect(item, f"{name}[]", places)
     for key, entry in place.entries.items():
-        _collect(entry, key, found)
+        _collect(entry, key, places)
 
 
 # ---- Errors and warnings ----
@@ -296,10 +296,10 @@ def texts(place: Place) -> tuple[str, ...]:
 
 def examples(*lists: Place) -> tuple[Example, ...]:
     """The scalars of lists of examples, with their places. Lists and mappings are left out."""
-    found = (item for place in lists for item in (place.items or [place]))
+    places = (item for place in lists for item in (place.items or [place]))
     return tuple(
         Example(item.written if item.scalar is not None else None, item.origin)
-        for item in found
+        for item in places
         if item.node is not None and not isinstance(item.node.content, tuple | Mapping)
     )
 

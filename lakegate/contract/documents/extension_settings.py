@@ -150,15 +150,15 @@ def texts(place: Place) -> tuple[str, ...]:
 
 def texts_by_column(place: Place) -> tuple[NullWords, ...]:
     """A list of texts for each of some columns; an empty one for no text."""
-    found = []
+    null_words = []
     for name, entry in place.entries.items():
         items = tuple(item.text for item in entry.items if item.text is not None)
         if not entry.is_list or len(items) < len(entry.items):
             raise InvalidValueError("a list of texts for each column, each in quotes", entry)
-        found.append(NullWords(name, items))
-    if not found:
+        null_words.append(NullWords(name, items))
+    if not null_words:
         raise InvalidValueError('a list of texts for each column: `{COLUMN: ["NA"]}`')
-    return tuple(sorted(found, key=lambda item: item.column))
+    return tuple(sorted(null_words, key=lambda item: item.column))
 
 
 def one_character_of(*known: str) -> Parser:

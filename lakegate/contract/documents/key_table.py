@@ -176,8 +176,8 @@ def constraint_of(rule: Rule, logical: LogicalType) -> tuple[str, object] | None
     if rule.kind == FORMAT:
         return (FORMAT, rule.arguments.get("value")) if logical in TEXTS else None
     key = exclusive_key(rule.kind) if rule.arguments.get("exclusive") is True else rule.kind
-    found = CONSTRAINTS.get(key)
-    return (key, rule.arguments.get(found.argument)) if found and logical in found.types else None
+    constraint = CONSTRAINTS.get(key)
+    return (key, rule.arguments.get(constraint.argument)) if constraint and logical in constraint.types else None
 
 
 # ---- Names of types ----

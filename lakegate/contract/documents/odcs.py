@@ -102,7 +102,7 @@ class _Resolution:
             case Mapping() as entries:
                 return replace(node, content={key: self.of(place[key], entry) for key, entry in entries.items()})
             case str() as text if "${" in text:
-                replaced = VARIABLE.sub(lambda found: _value(found, place, self.values, self.notes), text)
+                replaced = VARIABLE.sub(lambda match: _value(match, place, self.values, self.notes), text)
                 self.characters += len(replaced)
                 if self.characters > MOST_CHARACTERS:
                     mark = place.mark
@@ -113,10 +113,10 @@ class _Resolution:
                 return node
 
 
-def _value(found: re.Match[str], place: Place, values: Mapping[str, str], notes: Notes) -> str:
-    name, default = found["name"], found["default"]
+def _value(match: re.Match[str], place: Place, values: Mapping[str, str], notes: Notes) -> str:
+    name, default = match["name"], match["default"]
     if name in PLACEHOLDERS:
-        return found[0]
+        return match[0]
     if name not in values and default is None:
         form = f"write `${{{name}:-default}}`, or give it one"
         if place.steps[0] in CONSUMER_KEYS:
@@ -127,7 +127,7 @@ def _value(found: re.Match[str], place: Place, values: Mapping[str, str], notes:
             notes.error(
                 "unresolved-variable", place, f"The variable {quote(name)} has no value and no default: {form}."
             )
-        return found[0]
+        return match[0]
     return values.get(name, default or "")
 
 

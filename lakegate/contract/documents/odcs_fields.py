@@ -320,8 +320,8 @@ def read_relationship(place: Place, ordinals: Counter[str], properties: Place, n
     """A relationship of an object; its `from` contains names or ids of properties of the object."""
     sources = place["from"].items or [place["from"]]
     targets = place["to"].items or [place["to"]]
-    found = [_resolve_name(source, properties, notes) for source in sources if source.text]
-    fields = tuple(name for name in found if name is not None) if None not in found else ()
+    paths = [_resolve_name(source, properties, notes) for source in sources if source.text]
+    fields = tuple(name for name in paths if name is not None) if None not in paths else ()
     arguments = {"to": ",".join(target.text or "" for target in targets)}
     return Rule(rule_id(ordinals, ",".join(fields), "foreignKey"), "foreignKey", place.origin, fields, arguments)
 

@@ -291,9 +291,9 @@ def _refuse_comments(text: str) -> None:
     """ContractError for a document of JSON with comments, which YAML would read as keys and values."""
     if not text.lstrip().startswith(("{", "[", "//", "/*")) or ("//" not in text and "/*" not in text):
         return
-    found = next((entry for entry in _COMMENTS.finditer(text) if entry["comment"]), None)
-    if found is not None:
-        line = text.count("\n", 0, found.start("comment")) + 1
+    match = next((entry for entry in _COMMENTS.finditer(text) if entry["comment"]), None)
+    if match is not None:
+        line = text.count("\n", 0, match.start("comment")) + 1
         words = "JSON has no comments: remove them, or write YAML, whose comments begin with `#`"
         _refuse_document("syntax", line, f"This is neither YAML nor JSON: {words}.")
 

@@ -77,12 +77,12 @@ class OutsideReference:
 
 def outside_reference(text: str, file: str = "") -> OutsideReference | None:
     """What a reference in a document, or in a file that it refers to, leads to; None for one inside, or of another form."""
-    found = _OUTSIDE.fullmatch(file + text if text.startswith(WHOLE) else text)
-    if found is None:
+    match = _OUTSIDE.fullmatch(file + text if text.startswith(WHOLE) else text)
+    if match is None:
         return None
     is_relative = bool(file) and not text.startswith((WHOLE, WEB))
-    path = _straight(file[: file.rfind("/") + 1] + found["file"] if is_relative else found["file"])
-    return None if path is None else OutsideReference(path, found["name"] or found["pointer"] or WHOLE)
+    path = _straight(file[: file.rfind("/") + 1] + match["file"] if is_relative else match["file"])
+    return None if path is None else OutsideReference(path, match["name"] or match["pointer"] or WHOLE)
 
 
 def _straight(file: str) -> str | None:
@@ -277,9 +277,9 @@ def _references(node: Node) -> Iterator[str]:
 
 def _absolute(file: str, text: str) -> str:
     """A reference of a file as the document would write it; one of another form never leads into the document."""
-    found = outside_reference(text, file)
-    if found is not None:
-        return found.text
+    reference = outside_reference(text, file)
+    if reference is not None:
+        return reference.text
     return file + text if text.startswith("#") else text
 
 
@@ -307,7 +307,7 @@ def _write_definition(node: Node | str, file: str) -> str:
 
 def _quote_text(text: str) -> str:
     """A text that YAML and JSON read alike."""
-    return re.sub(_ESCAPED, lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return re.sub(_ESCAPED, lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _rename_references(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> Node:
@@ -391,16 +391,16 @@ class Definitions:
             return None
         places, trail = [place], list(around.trail if around is not None else ())
         while (reference := places[-1][REFERENCE]).present:
-            found = self._find_definition(reference)
-            if found is None:
+            definition = self._find_definition(reference)
+            if definition is None:
                 break
-            if found.path in trail:
+            if definition.path in trail:
                 self.notes.error("circular-reference", reference, f"{quote(reference.text)} leads back to itself.")
                 break
-            places.append(found)
-            trail.append(found.path)
-            self.nodes += found.node.size if found.node else 0
-            self.characters += found.node.characters if found.node else 0
+            places.append(definition)
+            trail.append(definition.path)
+            self.nodes += definition.node.size if definition.node else 0
+            self.characters += definition.node.characters if definition.node else 0
             if self.nodes > MAX_NODES or self.characters > MOST_CHARACTERS or len(places) > DEEPEST_LEVEL:
                 most = (
                     f"{MAX_NODES:,} values, {MOST_CHARACTERS:,} characters or {DEEPEST_LEVEL} definitions of one field"
@@ -421,16 +421,16 @@ class Definitions:
                 return None
             self.notes.error("external-reference", reference, outside(reference, self.document))
             return None
-        found = self.top["definitions"][text.removeprefix(DCS_DEFINITIONS)]
-        if not found.present:
-            found = self.top.at_pointer(text)
-        if not found.entries:
+        place = self.top["definitions"][text.removeprefix(DCS_DEFINITIONS)]
+        if not place.present:
+            place = self.top.at_pointer(text)
+        if not place.entries:
             self.notes.error(
                 "dangling-reference", reference, f"{quote(text)} names no definition here.{self._hint(text)}"
             )
             return None
-        self.used.add(found.path)
-        return found
+        self.used.add(place.path)
+        return place
 
     def _hint(self, text: str) -> str:
         """A hint at a similar name."""
@@ -452,12 +452,12 @@ def is_aliased(definition: Place, document: Document) -> bool:
         return False
     begin, waiting = definition.mark, [definition.node]
     while waiting:
-        each = waiting.pop()
-        is_own = (each.mark.line, each.mark.column) >= (begin.line, begin.column)
-        if is_own and each.mark in document.aliased:
+        node = waiting.pop()
+        is_own = (node.mark.line, node.mark.column) >= (begin.line, begin.column)
+        if is_own and node.mark in document.aliased:
             return True
-        if isinstance(each.content, tuple | dict):
-            waiting += each.content.values() if isinstance(each.content, dict) else each.content
+        if isinstance(node.content, tuple | dict):
+            waiting += node.content.values() if isinstance(node.content, dict) else node.content
     return False
 
 
@@ -526,15 +526,15 @@ class Expansion:
             self.notes.error("external-reference", reference, outside(reference, self.document))
             return None
         name = text.removeprefix(INSIDE).replace("~1", "/").replace("~0", "~")
-        found = self.definitions[name]
-        if not found.entries:
+        place = self.definitions[name]
+        if not place.entries:
             self.notes.error("dangling-reference", reference, f"{quote(text)} is not a definition.{self._hint(name)}")
             return None
         self.used.add(name)
         if name in trail:
             self.notes.error("circular-reference", reference, f"{quote(text)} leads back to itself.")
             return None
-        return self.of(found, (*trail, name), level)
+        return self.of(place, (*trail, name), level)
 
     def _exceeds(self, place: Place, level: int, steps: int) -> bool:
         """Whether a limit was exceeded, which ends the expansion."""

@@ -76,10 +76,10 @@ _DCM_INTERVAL = re.compile(
 
 def _in_iso(written: str) -> str:
     """An interval of DCM that no other format reads alike, such as `1h30m` and `1M`, in ISO 8601; any other text as it is."""
-    found = _DCM_INTERVAL.fullmatch(written)
-    if found is None or (written.isascii() and re.fullmatch("[0-9]+[Ydhms]", written)):
+    match = _DCM_INTERVAL.fullmatch(written)
+    if match is None or (written.isascii() and re.fullmatch("[0-9]+[Ydhms]", written)):
         return written
-    days, hours, seconds, milliseconds = (group or "" for group in found.groups())
+    days, hours, seconds, milliseconds = (group or "" for group in match.groups())
     if seconds or milliseconds:
         whole, rest = divmod(int(milliseconds or 0), 1000)
         hours += f"{int(seconds or 0) + whole}.{rest:03}S"

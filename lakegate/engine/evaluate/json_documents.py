@@ -44,8 +44,8 @@ def conforms(text: str, schema: str) -> bool:
 def _validator(schema: str) -> Validator:
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - a tenth of a second, for plans with such a schema
 
-    found: Any = Draft202012Validator(json.loads(schema))
-    return found  # type: ignore[no-any-return]  # the library has no types
+    validator: Any = Draft202012Validator(json.loads(schema))
+    return validator  # type: ignore[no-any-return]  # the library has no types
 
 
 def _found(texts: pa.ChunkedArray, schemas: pa.ChunkedArray) -> pa.Array:

@@ -213,7 +213,7 @@ def searches_of(pattern: str) -> tuple[Search | FormPattern, ...]:
     if OUR_OWN in pattern:
         looks, reading = own_searches(pattern)
         return (*(_search(items, wanted=True) for items in looks), *([reading] if reading else []))
-    return tuple(each for part in parts_of(pattern) for each in _of_part(part))
+    return tuple(search for part in parts_of(pattern) for search in _of_part(part))
 
 
 def sql(pattern: str, text: str) -> str:

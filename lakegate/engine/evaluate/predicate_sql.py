@@ -403,8 +403,8 @@ class Program:
 
     def of(self, kind: type[Length | NoRepeats | Size]) -> frozenset[str]:
         """Aliases of the fields that predicates of one kind read."""
-        found = (leaf.field for own in self.predicates for leaf in leaves(own) if isinstance(leaf, kind))
-        return frozenset(self.plan.field(name).alias for name in found)
+        fields = (leaf.field for own in self.predicates for leaf in leaves(own) if isinstance(leaf, kind))
+        return frozenset(self.plan.field(name).alias for name in fields)
 
     @cached_property
     def single(self) -> dict[str, str]:
@@ -481,7 +481,7 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterab
         refused,
         predicates,
         {each: f"b{at}" for at, each in enumerate(populations)},
-        {each: f"n{at}" for at, each in enumerate(numbers)},
+        {column: f"n{at}" for at, column in enumerate(numbers)},
         tuple(keys),
         frozenset(plan.field(name).alias for name in (*compared, *(queried or ()))),
         {predicates[each]: sql for each, sql in bits.items()},

@@ -152,6 +152,6 @@ def _key_columns(program: Program, keys: Keys) -> list[str]:
     fields = [program.plan.field(name) for name in keys.fields]
     is_float = {field.alias: sql_type(field) == "DOUBLE" for field in fields}
     return [
-        f"{value_name(each.alias)} + 0.0 AS k{at}" if is_float[each.alias] else f"{value_name(each.alias)} AS k{at}"
-        for at, each in enumerate(fields)
+        f"{value_name(field.alias)} + 0.0 AS k{at}" if is_float[field.alias] else f"{value_name(field.alias)} AS k{at}"
+        for at, field in enumerate(fields)
     ]

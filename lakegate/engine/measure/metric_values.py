@@ -101,17 +101,17 @@ class LevelMetrics:
     def observed(self, check: Check) -> ObservedValues | None:
         """What a check observes beside its number; None for other checks, without a value, and for numbers that are infinite."""
         column = observed_in(check, self.program.plan)
-        found = self.counts.numbers.get(self.program.numbers[column]) if column is not None else None
-        if found is None or column is None or not found.count:
+        moments = self.counts.numbers.get(self.program.numbers[column]) if column is not None else None
+        if moments is None or column is None or not moments.count:
             return None
         if column.values:
             return ObservedValues(
-                values=tuple(each for at, each in enumerate(column.values) if found.members >> at & 1)
+                values=tuple(each for at, each in enumerate(column.values) if moments.members >> at & 1)
             )
-        assert found.least is not None
-        assert found.greatest is not None
-        is_finite = math.isfinite(found.least) and math.isfinite(found.greatest)
-        return ObservedValues(float(found.least), float(found.greatest)) if is_finite else None
+        assert moments.least is not None
+        assert moments.greatest is not None
+        is_finite = math.isfinite(moments.least) and math.isfinite(moments.greatest)
+        return ObservedValues(float(moments.least), float(moments.greatest)) if is_finite else None
 
     def errors(self) -> Iterator[Measurement]:
         """The measurements of checks that cannot be evaluated."""

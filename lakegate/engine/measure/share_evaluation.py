@@ -55,8 +55,10 @@ class Moments:
             self.squares += distance * distance * (self.count * other.count / (self.count + other.count))
         known = [self] if self.count else []
         self.squares += other.squares
-        self.least = min((each.least for each in (*known, other) if each.least is not None), default=None)
-        self.greatest = max((each.greatest for each in (*known, other) if each.greatest is not None), default=None)
+        self.least = min((moments.least for moments in (*known, other) if moments.least is not None), default=None)
+        self.greatest = max(
+            (moments.greatest for moments in (*known, other) if moments.greatest is not None), default=None
+        )
         self.members |= other.members
         self.total += other.total
         self.count += other.count
@@ -113,8 +115,8 @@ class AscendingLines:
         """The array."""
         if self.steps is None:
             return np.arange(self.first, self.first + self.count, dtype=np.int64)
-        found: NDArray[np.int64] = np.cumsum(np.concatenate([[self.first], self.steps]), dtype=np.int64)
-        return found
+        numbers: NDArray[np.int64] = np.cumsum(np.concatenate([[self.first], self.steps]), dtype=np.int64)
+        return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +245,9 @@ class Evaluation:
                 keep(program, bits, partial.number)
                 counts.add(_counts(program, bits, connection))
                 bitmaps |= self._failing(program, table, bits, rows, partial)
-        for each in chunk.malformed:
-            known = partial.malformed.get(each.reason)
-            partial.malformed[each.reason] = known.with_more(each) if known else each
+        for malformed in chunk.malformed:
+            known = partial.malformed.get(malformed.reason)
+            partial.malformed[malformed.reason] = known.with_more(malformed) if known else malformed
         partial.lines += chunk.lines
         partial.tail = chunk.tail if chunk.lines else partial.tail
         partial.size += chunk.size
@@ -379,15 +381,15 @@ def _counts(program: Program, bits: pa.Table, connection: duckdb.DuckDBPyConnect
     counts = {name: pc.sum(bits.column(name)).as_py() or 0 for name in names}
     if not program.numbers:
         return LevelCounts(0, counts)
-    found: dict[str, Moments] = {}
-    numbers = [(name, each.kind) for each, name in program.numbers.items()]
+    moments: dict[str, Moments] = {}
+    numbers = [(name, column.kind) for column, name in program.numbers.items()]
     for start in range(0, len(numbers), FIELDS_OF_QUERY):
         some = numbers[start : start + FIELDS_OF_QUERY]
         connection.register(BITS, bits.select([name for name, _ in some]))
         columns = [_aggregates(*each) for each in some]
         (row,) = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchall()  # noqa: S608 - generated names
-        found |= {name: Moments(*row[6 * at : 6 * at + 6]) for at, (name, _) in enumerate(some)}
-    return LevelCounts(0, counts, found)
+        moments |= {name: Moments(*row[6 * at : 6 * at + 6]) for at, (name, _) in enumerate(some)}
+    return LevelCounts(0, counts, moments)
 
 
 def _aggregates(name: str, kind: str) -> str:

@@ -187,15 +187,15 @@ def _variable(octets: Iterator[int]) -> int:
 
 
 def _metadata(file: _File) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    metadata: dict[str, bytes] = {}
     while (count := file.number()) != 0:
         if count < 0:
             count = -count
             file.number()
         for _ in range(count):
             key, value = (_limited(file) for _ in range(2))
-            found[key.decode(errors="replace")] = value
-    return found
+            metadata[key.decode(errors="replace")] = value
+    return metadata
 
 
 def _limited(file: _File) -> bytes:
@@ -210,10 +210,10 @@ def _snappy(block: bytes) -> bytes:
     size = _variable(iter(block[:_LONGEST_NUMBER]))
     if size > GRACE:
         raise unreadable("bomb")
-    found: bytes = pa.Codec("snappy").decompress(block[:-_CHECKSUM], size, asbytes=True)
-    if zlib.crc32(found).to_bytes(_CHECKSUM, "big") != block[-_CHECKSUM:]:
+    snappy: bytes = pa.Codec("snappy").decompress(block[:-_CHECKSUM], size, asbytes=True)
+    if zlib.crc32(snappy).to_bytes(_CHECKSUM, "big") != block[-_CHECKSUM:]:
         raise unreadable("inside")
-    return found
+    return snappy
 
 
 def _streamed(compression: Compression) -> Callable[[bytes], bytes]:

@@ -162,8 +162,8 @@ class NumberValues(_Values):
         self._numbers.append(value or 0)
 
     def _buffers(self) -> list[pa.Buffer]:
-        found, self._numbers = self._numbers, array(self._code)
-        return [pa.py_buffer(found)]
+        numbers, self._numbers = self._numbers, array(self._code)
+        return [pa.py_buffer(numbers)]
 
 
 class Exacts(_Values):
@@ -178,8 +178,8 @@ class Exacts(_Values):
         self._digits += max(-LAST_EXACT, min(LAST_EXACT, whole)).to_bytes(16, "little", signed=True)
 
     def _buffers(self) -> list[pa.Buffer]:
-        found, self._digits = self._digits, bytearray()
-        return [pa.py_buffer(found)]
+        digits, self._digits = self._digits, bytearray()
+        return [pa.py_buffer(digits)]
 
 
 class Truths(_Values):
@@ -193,8 +193,8 @@ class Truths(_Values):
         self._truths.append(value or 0)
 
     def _buffers(self) -> list[pa.Buffer]:
-        found, self._truths = self._truths, bytearray()
-        return [bit_array(found).buffers()[1]]
+        truths, self._truths = self._truths, bytearray()
+        return [bit_array(truths).buffers()[1]]
 
 
 class TextColumn(_Values):

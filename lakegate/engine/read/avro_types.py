@@ -105,10 +105,10 @@ class NamedTypes:
         A name without a point is one of the enclosing namespace; where it has none, one without a namespace, as in Java.
         """
         full = _full_name(name, None, space)
-        found = self._types.get(full) or self._types.get(name)
-        if found is None:
+        kind = self._types.get(full) or self._types.get(name)
+        if kind is None:
             raise UnreadableError("schema", f"the schema of the Avro file defines no type {quote(full)}, which it uses")
-        return found
+        return kind
 
 
 def _full_name(name: str, own: object, space: str) -> str:

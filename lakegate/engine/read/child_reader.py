@@ -80,8 +80,8 @@ class ApartReader:
                     if kind == b"R":
                         _send(to, b"D", self.store.part(address, *_BYTES.unpack(content)))
                     elif kind == b"U":
-                        found: Unreadable = pickle.loads(content)  # noqa: S301 - likewise
-                        raise UnreadableError(found.code, found.message)
+                        document: Unreadable = pickle.loads(content)  # noqa: S301 - likewise
+                        raise UnreadableError(document.code, document.message)
                     elif kind == b"E":
                         is_idle = True
                         return

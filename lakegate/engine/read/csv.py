@@ -154,12 +154,12 @@ class Lines:
 
     def strict(self, dialect: Dialect, width: int) -> NDArray[np.bool_]:
         """Lines that are records by the grammar; blank lines are not if a record has several values."""
-        found: NDArray[np.bool_] = np.array(pc.match_substring_regex(self.array, dialect.strict))
+        array: NDArray[np.bool_] = np.array(pc.match_substring_regex(self.array, dialect.strict))
         if width > 1:
-            found &= ~self.blank(width)
+            array &= ~self.blank(width)
         for each in self.bad.values():
-            found &= ~each
-        return found
+            array &= ~each
+        return array
 
     def blank(self, width: int) -> NDArray[np.bool_]:
         """Blank lines, if these are not records."""

@@ -52,12 +52,12 @@ class AddressedFile(io.RawIOBase):
         """At most `size` bytes from the position."""
         wanted = min(self.size - self._at, size if size >= 0 else self.size)
         try:
-            found = self._store.part(self._address, self._at, wanted) if wanted > 0 else b""
+            part = self._store.part(self._address, self._at, wanted) if wanted > 0 else b""
         except OSError as error:
             self.failure = error
             raise
-        self._at += len(found)
-        return found
+        self._at += len(part)
+        return part
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has writable bytes
         """Fill a buffer from the position; the number of bytes."""

@@ -72,14 +72,14 @@ class Flat:
         return self._one_by_one(texts)
 
     def _one_by_one(self, texts: list[bytes]) -> tuple[list[Tokens], list[int]]:
-        found, rest = [], []
+        groups, rest = [], []
         for at, text in enumerate(texts):
             match = self.some.fullmatch(text.decode(errors="replace")) if len(text) <= LONGEST_RECORD else None
             if match and "\ufffd" not in match[0]:
-                found.append(match.groups(""))
+                groups.append(match.groups(""))
             else:
                 rest.append(at)
-        return found, rest
+        return groups, rest
 
     def columns(self, tokens: list[Tokens]) -> tuple[dict[str, pa.Array], dict[str, pa.Array], set[str], set[str]]:
         """The texts by alias, whether each is a token of its field's own kind, and the declared and the undeclared keys."""
@@ -258,8 +258,8 @@ def _long_way(
         try:
             value = parse_object(texts[at])
         except MalformedError as error:
-            found = Malformed(error.code, 1, (first + at,))
-            bad[error.code] = bad[error.code].with_more(found) if error.code in bad else found
+            malformed = Malformed(error.code, 1, (first + at,))
+            bad[error.code] = bad[error.code].with_more(malformed) if error.code in bad else malformed
             continue
         if value is not None:
             rows.append(at)

@@ -92,15 +92,15 @@ class Cells:
         """Values of a column in their rows; the others are null."""
         if not values:
             return pa.nulls(self.rows, kind)
-        found, column = pa.array(values, kind), self.columns[alias]
-        if len(found) == self.rows:
-            return found
-        shifts = np.zeros(len(found), np.int64)
+        array, column = pa.array(values, kind), self.columns[alias]
+        if len(array) == self.rows:
+            return array
+        shifts = np.zeros(len(array), np.int64)
         for at, rows in column.gaps:
             shifts[at] = rows
         index = np.full(self.rows, -1)
-        index[np.arange(len(found)) + np.cumsum(shifts)] = np.arange(len(found))
-        return found.take(pa.array(index, mask=index < 0))
+        index[np.arange(len(array)) + np.cumsum(shifts)] = np.arange(len(array))
+        return array.take(pa.array(index, mask=index < 0))
 
 
 @dataclass(slots=True)

@@ -163,7 +163,7 @@ class _Array:
             raise unreadable("array")
         return found
 
-    def _step(self, at: int, found: list[bytes], *, is_last: bool) -> int | None:
+    def _step(self, at: int, texts: list[bytes], *, is_last: bool) -> int | None:
         """Consume a mark or an element; the position after it, or None if the text ends before."""
         at = _PAST_SPACE(self._text, at).end()  # type: ignore[union-attr] # no space is a match too
         if at == len(self._text):
@@ -176,7 +176,7 @@ class _Array:
             raise unreadable("array")
         end = self._end(at, is_last=is_last)
         if end is not None:
-            found.append(self._text[at:end].encode())
+            texts.append(self._text[at:end].encode())
             self._state = "next"
         return end
 

@@ -166,16 +166,16 @@ def longest_page(file: AddressedFile, chunk: ColumnChunk) -> int:
 
 def _footer(content: bytes) -> Footer:
     reading, types = _Compact(content), _Types()
-    found = reading.structure({2: (LISTS, types.element), 3: NUMBER, 4: (LISTS, _group), 5: (LISTS, types.added)})
-    leaves, hollow = _leaves(found[2])
-    groups = tuple(found.get(4, ()))
+    structure = reading.structure({2: (LISTS, types.element), 3: NUMBER, 4: (LISTS, _group), 5: (LISTS, types.added)})
+    leaves, hollow = _leaves(structure[2])
+    groups = tuple(structure.get(4, ()))
     refuse_columns(len(leaves))
     if len(leaves) * len(groups) > MAX_CHUNKS:
         raise unreadable("groups")
     if any(len(group.chunks) != len(leaves) or group.rows < 0 for group in groups):
         raise ValueError
     of_columns, of_values = (_ended(content, each) for each in (types.of_columns, types.of_columns | types.of_values))
-    return Footer(found[3], leaves, groups, hollow, of_columns, of_values, types.arrow)
+    return Footer(structure[3], leaves, groups, hollow, of_columns, of_values, types.arrow)
 
 
 def _ended(content: bytes, changes: Mapping[int, bytes]) -> bytes:
@@ -231,7 +231,7 @@ class _Types:
     def element(self, reading: _Compact) -> dict[int, Any]:
         """An element of the schema."""
         kind_at, converted_at, logical_at = (_Place(each) for each in (_Compact.signed, _Compact.signed, _skipped))
-        found = reading.structure(
+        element = reading.structure(
             {
                 1: (NUMBERS, kind_at),
                 2: NUMBER,
@@ -243,25 +243,25 @@ class _Types:
             }
         )
         logical = reading.content[logical_at.at :][:3] if logical_at.at >= 0 else b""
-        if found.get(1) == BYTES and found.get(6) == _ENUM:
+        if element.get(1) == BYTES and element.get(6) == _ENUM:
             self.of_columns[converted_at.at] = _UTF8
-        if found.get(1) == BYTES and logical[:1] == _ENUM_HEAD:
+        if element.get(1) == BYTES and logical[:1] == _ENUM_HEAD:
             self.of_columns[logical_at.at] = _STRING_HEAD
-        if found.get(6) in _NARROW:
+        if element.get(6) in _NARROW:
             self.of_values[converted_at.at] = _INT_32
         if logical[:2] == _INTEGER_HEADS and logical[2] < _BITS:
             self.of_values |= {logical_at.at + 2: bytes([_BITS]), logical_at.at + 3: _IS_SIGNED}
-        if found.get(1) == INT96:
+        if element.get(1) == INT96:
             self.of_values |= {kind_at.at: _FIXED_BYTES, reading.at - 1: _TWELVE}
-        return found
+        return element
 
     def added(self, reading: _Compact) -> None:
         """A pair of key and value that the writer has added."""
         key_at = _Place(_Compact.text)
-        found = reading.structure({1: (TEXTS, key_at), 2: TEXT})
-        if found.get(1) == _ARROW:
+        structure = reading.structure({1: (TEXTS, key_at), 2: TEXT})
+        if structure.get(1) == _ARROW:
             self.of_columns[key_at.at + 1] = b"-"
-            self.arrow = found.get(2, b"")
+            self.arrow = structure.get(2, b"")
 
 
 class _Place:
@@ -276,14 +276,14 @@ class _Place:
 
 
 def _group(reading: _Compact) -> RowGroup:
-    found = reading.structure({1: (LISTS, _chunk), 3: NUMBER})
-    return RowGroup(found[3], tuple(found.get(1, ())))
+    structure = reading.structure({1: (LISTS, _chunk), 3: NUMBER})
+    return RowGroup(structure[3], tuple(structure.get(1, ())))
 
 
 def _chunk(reading: _Compact) -> ColumnChunk:
-    found = reading.structure({3: (STRUCTURES, _values), _CRYPTO: (STRUCTURES, _skipped)})
-    about = found.get(3)
-    if _CRYPTO in found or about is None:
+    structure = reading.structure({3: (STRUCTURES, _values), _CRYPTO: (STRUCTURES, _skipped)})
+    about = structure.get(3)
+    if _CRYPTO in structure or about is None:
         return ColumnChunk(is_encrypted=True)
     if min(about[5], about[6], about[7], about[9]) < 0:
         raise ValueError
@@ -309,7 +309,7 @@ class _Compact:
 
     def structure(self, wanted: dict[int, Wanted]) -> dict[int, Any]:
         """The wanted fields of a structure by number."""
-        found: dict[int, Any] = {}
+        structure: dict[int, Any] = {}
         number, content = 0, self.content
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -325,10 +325,10 @@ class _Compact:
             kinds, read = wanted[number]
             if kind not in kinds:
                 raise ValueError
-            found[number] = self._list(read) if kind in LISTS else read(self)
+            structure[number] = self._list(read) if kind in LISTS else read(self)
         self.at += 1
         self._depth -= 1
-        return found
+        return structure
 
     def text(self) -> bytes:
         """Bytes behind their number."""

@@ -241,7 +241,7 @@ def _of_groups(
         for batch in batches:
             rows += batch.num_rows
             yield batch
-        if rows != sum(each.rows for each in chosen):
+        if rows != sum(group.rows for group in chosen):
             raise unreadable("counts")
 
 

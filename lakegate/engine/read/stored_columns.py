@@ -64,12 +64,12 @@ class Elements:
     def column(self, field: PlanField) -> pa.Array:
         """The values of a field that the file has."""
         first, *rest = field.place[self.depth :]
-        found: Part | None = self.parts[first]
+        part: Part | None = self.parts[first]
         for step in rest:
-            assert found is not None
-            found = _member(found, step)
-        assert found is not None
-        return found[0]
+            assert part is not None
+            part = _member(part, step)
+        assert part is not None
+        return part[0]
 
     def level(self, level: Level) -> Elements | None:
         """The elements of one level, opening lists from the outside in; None if the file has none."""
@@ -286,10 +286,10 @@ def columns_of(schema: Physical, plan: Plan, found: list[Found]) -> Columns:
 
 
 def _physical(schema: Physical, field: PlanField) -> Physical | None:
-    found: Physical | None = schema
+    part: Physical | None = schema
     for step in field.place:
-        found = found.part(step) if found is not None else None
-    return found
+        part = part.part(step) if part is not None else None
+    return part
 
 
 def _is_in_foreign(field: PlanField, foreign: list[tuple[PlanField, Physical]]) -> bool:

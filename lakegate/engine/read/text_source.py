@@ -126,7 +126,7 @@ def record_ends(data: bytes, quote: bytes | None) -> NDArray[np.int64]:
     marks = (
         np.flatnonzero(octets == quote[0])
         if len(quote) == 1
-        else np.array([found.start() for found in re.finditer(re.escape(quote), data)], np.int64)
+        else np.array([match.start() for match in re.finditer(re.escape(quote), data)], np.int64)
     )
     before = np.searchsorted(marks, feeds)
     ends = feeds[before % 2 == 0] + 1

@@ -118,8 +118,8 @@ def anchor_key(day: str, part: int) -> str:
 
 def day_of(key: str) -> str | None:
     """The day in the key of a document; None for another key."""
-    found = _KEY.fullmatch(key)
-    return found[1] if found and _is_day(found[1]) else None
+    match = _KEY.fullmatch(key)
+    return match[1] if match and _is_day(match[1]) else None
 
 
 def sha256(text: bytes) -> str:
@@ -481,8 +481,8 @@ def _newest(dependencies: Dependencies, last: date) -> list[ObjectVersion]:
     A bucket keeps documents for years: the days before `last` are looked at one by one, and all others only without them.
     """
     for ago in range(NEAR):
-        if found := _documents(dependencies, f"{FOLDER}{last - timedelta(days=ago)}/"):
-            return found
+        if versions := _documents(dependencies, f"{FOLDER}{last - timedelta(days=ago)}/"):
+            return versions
     earlier = [
         document for document in _documents(dependencies, FOLDER) if (day_of(document.key) or "") <= last.isoformat()
     ]
@@ -492,8 +492,8 @@ def _newest(dependencies: Dependencies, last: date) -> list[ObjectVersion]:
 def _documents(dependencies: Dependencies, prefix: str) -> list[ObjectVersion]:
     """The first version of each document below a prefix, sorted by key; what is put over it is ignored."""
     listed = every_version(dependencies.objects, _store(dependencies).bucket, prefix)
-    found = {version.key: version for version in listed}  # the newest version of a key comes first
-    return [value for key, value in sorted(found.items()) if day_of(key)]
+    versions = {version.key: version for version in listed}  # the newest version of a key comes first
+    return [value for key, value in sorted(versions.items()) if day_of(key)]
 
 
 def _read(dependencies: Dependencies, document: ObjectVersion) -> _Kept:

@@ -56,11 +56,11 @@ def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None)
     do not. Raises InputError where the summary contradicts itself.
     """
     refused = refused_by_size(plan, size) if size is not None else ()
-    found = [_of_text(each, "/size") for each in refused]
+    refusals = [_of_text(each, "/size") for each in refused]
     if summary is None:
-        return tuple(found)
+        return tuple(refusals)
     if size is None and summary.size is not None:
-        found = [_of_text(each, "/summary/size") for each in refused_by_size(plan, summary.size)]
+        refusals = [_of_text(each, "/summary/size") for each in refused_by_size(plan, summary.size)]
     if size not in {None, summary.size} and summary.size is not None:
         raise InputError("the summary has another size than the announcement")
     if summary.shape not in {None, (summary.rows, len(summary.columns))}:
@@ -72,11 +72,11 @@ def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None)
     if any(column.nulls is not None and column.nulls > summary.rows for column in summary.columns):
         raise InputError("the summary has a column with more nulls than rows")
     judged = Plan.from_bytes(plan)
-    found += _of_storage(judged.storage, summary)
+    refusals += _of_storage(judged.storage, summary)
     named = _by_paths(judged, summary)
     at = {each.name: f"/summary/columns/{place}" for place, each in enumerate(named.columns)}
-    found += [_located(failure, at) for failure in certain_failures(judged, _certain(judged, named))]
-    return tuple(found)
+    refusals += [_located(failure, at) for failure in certain_failures(judged, _certain(judged, named))]
+    return tuple(refusals)
 
 
 def kept(plan: bytes, summary: DataSummary) -> DataSummary:

@@ -94,12 +94,12 @@ def _dialect(name: str) -> str:
     from lakegate.base.text import join_words  # noqa: PLC0415 - likewise
     from lakegate.sql.sql_parser import TABLE_DIALECTS  # noqa: PLC0415 - sqlglot, for this command alone
 
-    found = TABLE_DIALECTS.get(name.lower())
-    if found is None:
+    dialect = TABLE_DIALECTS.get(name.lower())
+    if dialect is None:
         raise InputError(
             f"the dialect {name} is not known; known are {join_words(sorted(set(TABLE_DIALECTS.values())))}"
         )
-    return found
+    return dialect
 
 
 # ---- `lakegate convert` ----
@@ -187,16 +187,16 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
     if origin is None:
         if name is not None or dialect is not None:
             raise InputError("--name and --dialect belong to a schema: name its format with --from")
-        found, chosen = _of_contract(source, to, dataset, root)
+        conversion, chosen = _of_contract(source, to, dataset, root)
     else:
-        found, chosen = _of_schema(origin, source, to, dataset, name, dialect)
-    write_draft(output, found.text, as_json=as_json)
-    if found.omitted and not as_json:
-        lines = "".join(f"\n  {escaped(item)}" for item in found.omitted)
-        sys.stderr.write(f"lakegate: {to.value} has no equivalent of {len(found.omitted)}:{lines}\n")
+        conversion, chosen = _of_schema(origin, source, to, dataset, name, dialect)
+    write_draft(output, conversion.text, as_json=as_json)
+    if conversion.omitted and not as_json:
+        lines = "".join(f"\n  {escaped(item)}" for item in conversion.omitted)
+        sys.stderr.write(f"lakegate: {to.value} has no equivalent of {len(conversion.omitted)}:{lines}\n")
     is_printed = output == STANDARD_OUTPUT
-    file, text = (None, found.text) if is_printed else (output, None)
-    return CommandResult(ConvertedContract(to, chosen, file, text, tuple(found.omitted)))
+    file, text = (None, conversion.text) if is_printed else (output, None)
+    return CommandResult(ConvertedContract(to, chosen, file, text, tuple(conversion.omitted)))
 
 
 def _of_contract(path: Path, to: Target, dataset: str | None, root: Path | None) -> tuple[Converted, str | None]:
@@ -224,11 +224,11 @@ def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
     if to in WHOLE:
         chosen = None if dataset is None else _chosen(contract, dataset)
         whole = contract if chosen is None else replace(contract, datasets=(chosen,))
-        found = odcs_of_schema(whole) if to is Target.ODCS else dcs_of_schema(whole)
+        conversion = odcs_of_schema(whole) if to is Target.ODCS else dcs_of_schema(whole)
         written = chosen.name if chosen else None
     else:
-        found, written = _write_target(to, contract, dataset)
-    return replace(found, omitted=(*lost, *found.omitted)), written
+        conversion, written = _write_target(to, contract, dataset)
+    return replace(conversion, omitted=(*lost, *conversion.omitted)), written
 
 
 def _as_document(path: Path, to: Target, root: Path | None) -> Converted:
@@ -247,8 +247,8 @@ def _as_document(path: Path, to: Target, root: Path | None) -> Converted:
 def _write_target(to: Target, contract: Contract, dataset: str | None) -> tuple[Converted, str]:
     chosen = _chosen(contract, dataset)
     module, _, name = WRITERS[to].partition(":")
-    found: Converted = getattr(import_module(module), name)(contract, chosen)
-    return found, chosen.name
+    conversion: Converted = getattr(import_module(module), name)(contract, chosen)
+    return conversion, chosen.name
 
 
 def _chosen(contract: Contract, name: str | None) -> Dataset:

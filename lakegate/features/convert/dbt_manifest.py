@@ -52,7 +52,7 @@ def dbt(contract: Contract, dataset: Dataset) -> Converted:
 
 def text_of(text: str) -> str:
     """A template of Jinja whose text is the given one."""
-    return _TAG.sub(lambda found: f"{{{{ '{found[0]}' }}}}", text)
+    return _TAG.sub(lambda match: f"{{{{ '{match[0]}' }}}}", text)
 
 
 def _column(
@@ -130,16 +130,16 @@ def declared_routes(manifest: bytes, stage: str, *, public: bool = False) -> tup
     Raises InputError for what is no manifest of a known schema, or declares too many routes.
     """
     document = manifest_of(manifest)
-    found = [
+    routes = [
         _declare_route(resource, value, declaration, stage)
         for group in _GROUPS
         for resource, value in _mapping(document.get(group), group).items()
         for declaration in _declarations(value)
         or ([_by_convention(value, stage)] if public and is_public(value) else [])
     ]
-    if len(found) > MAX_ROUTES:
-        raise InputError(f"the manifest declares {len(found):,} routes, more than {MAX_ROUTES:,}")
-    return tuple(_once(sorted(found, key=lambda entry: entry.resource)))
+    if len(routes) > MAX_ROUTES:
+        raise InputError(f"the manifest declares {len(routes):,} routes, more than {MAX_ROUTES:,}")
+    return tuple(_once(sorted(routes, key=lambda entry: entry.resource)))
 
 
 def manifest_of(manifest: bytes) -> Mapping[str, Any]:
@@ -347,8 +347,8 @@ def _contract(
     targets = {dataset_name(schema.name): {field.own_name for field in fields} for _, schema, fields in tables}
     others = dict(_other_names(nodes, is_by_alias=is_named_by_alias))
     for resource, schema, _ in tables:
-        found = [_with_target(rule, targets, others) for rule in schema.rules]
-        schema.rules = [item for item in found if _is_found(schema, item, targets)]
+        rules = [_with_target(rule, targets, others) for rule in schema.rules]
+        schema.rules = [item for item in rules if _is_found(schema, item, targets)]
         lost += _lost(resource, schema)
     return contract_of(name, [schema.dataset(fields) for _, schema, fields in tables], lost)
 
@@ -403,12 +403,12 @@ def _fields(schema: ImportedSchema, columns: list[Mapping[str, Any]], dialect: s
         kind = data_type(declared, dialect) if isinstance(declared, str) else None
         description = column.get("description")
         text = description if isinstance(description, str) and description else None
-        found = field_of(schema, column_path(name), kind, text) if kind is not None else None
-        if found is None:
+        field = field_of(schema, column_path(name), kind, text) if kind is not None else None
+        if field is None:
             what = f"no logical type has values of {quote(str(declared))}" if declared else "it has no `data_type`"
             schema.lose(name, f"left out: {what}")
             continue
-        yield found
+        yield field
         for item in _items(column.get("constraints")):
             _constraint(schema, item, (name,))
 

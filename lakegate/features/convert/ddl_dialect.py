@@ -96,8 +96,8 @@ class DdlDialect:
     def own_type(self, entry: Field) -> str | None:
         """The type that the contract names for this system, if it has the form of a type: it is hostile text."""
         text = entry.native.get(self.native, "")
-        found = _OWN_TYPE.fullmatch(text) if len(text) <= LONGEST_TYPE else None
-        return text if found and _is_closed(found["parts"] or "") else None
+        match = _OWN_TYPE.fullmatch(text) if len(text) <= LONGEST_TYPE else None
+        return text if match and _is_closed(match["parts"] or "") else None
 
     def lost(self, fields: Iterable[Field], requirements: ExpressedRequirements) -> Iterator[str]:
         """The types of this system that cannot be read, and the declared types that it does not have."""

@@ -23,13 +23,17 @@ def great_expectations(contract: Contract, dataset: Dataset) -> Converted:
     requirements = ExpressedRequirements.in_contract(contract, dataset)
     columns = [{"name": field.own_name, "type": _word(field)} for field in dataset.fields]
     schema = {"columns": columns, "contract": f"{contract.id}@{contract.version}", "dataset": dataset.name}
-    found = [_expectation(SCHEMA, schema) | {"severity": "critical"}]
-    found += (one for field in dataset.fields for one in _of_field(requirements, field))
+    expectations = [_expectation(SCHEMA, schema) | {"severity": "critical"}]
+    expectations += (one for field in dataset.fields for one in _of_field(requirements, field))
     if key := tuple(map(column_name, requirements.key())):
         unique = {"column": key[0]} if len(key) == 1 else {"column_list": list(key)}
         kind = "expect_column_values_to_be_unique" if len(key) == 1 else "expect_compound_columns_to_be_unique"
-        found.append(_expectation(kind, unique))
-    suite = {"name": f"{contract.id}.{dataset.name}", "expectations": found, "meta": {"contract": schema["contract"]}}
+        expectations.append(_expectation(kind, unique))
+    suite = {
+        "name": f"{contract.id}.{dataset.name}",
+        "expectations": expectations,
+        "meta": {"contract": schema["contract"]},
+    }
     types = unexpressed(dataset.fields, requirements, "its logical type")
     return Converted(json.dumps(suite, indent=2, ensure_ascii=False) + "\n", (*types, *requirements.omitted()))
 

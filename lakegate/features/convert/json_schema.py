@@ -100,17 +100,17 @@ class _Reader:
         required = {item.text for item in place["required"].items}
         for key, entry in place["properties"].entries.items():
             inner = member_path(path, key) if path else column_path(key)
-            found = self._field(entry, inner, trail)
-            if found is not None:
-                yield found
+            field = self._field(entry, inner, trail)
+            if field is not None:
+                yield field
                 if key in required:
                     self._require(entry, inner, trail)
 
     def _require(self, place: Place, path: FieldPath, trail: tuple[str, ...]) -> None:
         """A required key has a value, unless its value may be null."""
         may_be_null = self._has_null(place)
-        while (found := self._step(place, trail)) is not None:
-            place, trail = found
+        while (step := self._step(place, trail)) is not None:
+            place, trail = step
             may_be_null = may_be_null or self._has_null(place)
         kinds = {item.text for item in (place["type"].items or [place["type"]])}
         values = [item.scalar for item in place["enum"].items]
@@ -150,13 +150,13 @@ class _Reader:
             return self.schema.nested(path, "object", parts, description) if parts else None
         value = place["additionalProperties"]
         self._list_rest(place, (*READ, "additionalProperties", *WHOLE["object"]))
-        found = self._field(value, member_path(path, VALUE), trail) if value.entries else None
-        if found is None:
+        field = self._field(value, member_path(path, VALUE), trail) if value.entries else None
+        if field is None:
             self.schema.lose(path, "left out: an object without `properties`")
             return None
         self._whole(place, path, "object")
         return self.schema.nested(
-            path, "map", [self.schema.value(member_path(path, KEY), LogicalType.STRING), found], description
+            path, "map", [self.schema.value(member_path(path, KEY), LogicalType.STRING), field], description
         )
 
     def _whole(self, place: Place, path: FieldPath, kind: str) -> None:
@@ -175,7 +175,7 @@ class _Reader:
         own = MOMENTS.get(form or "", kind) if kind is LogicalType.STRING else kind
         options = OPTIONS.get(own, ())
         self._list_rest(place, (*READ, *options))
-        found = self.schema.value(path, own, description)
+        field = self.schema.value(path, own, description)
         if form is not None and own is kind:
             if kind is LogicalType.STRING and form in TEXT_FORMS:
                 self.schema.rule("format", path, value=form)
@@ -191,7 +191,7 @@ class _Reader:
             self.schema.rule("enum", path, values=tuple(value.written for value in values))
         elif places:
             self.schema.lose(path, "`enum` or `const` with values of another type")
-        return found
+        return field
 
     def _option(self, place: Place, path: FieldPath, key: str) -> None:
         value = exact(place)
@@ -225,8 +225,8 @@ class _Reader:
 
         InputError if a reference leads back, outside, or nowhere.
         """
-        while (found := self._step(place, trail)) is not None:
-            place, trail = found
+        while (step := self._step(place, trail)) is not None:
+            place, trail = step
         return place, trail
 
     def _step(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]] | None:
@@ -349,20 +349,20 @@ def _field(requirements: ExpressedRequirements, field: Field, *, is_required: bo
 
 
 def _value(requirements: ExpressedRequirements, field: Field) -> dict[str, Any]:
-    found: dict[str, Any] = dict(_TYPES.get(field.type, _TEXT))
+    value: dict[str, Any] = dict(_TYPES.get(field.type, _TEXT))
     if field.type is LogicalType.TIMESTAMP:
         declared = declared_type(field, requirements)
-        found = dict(_WITHOUT_OFFSET) if declared.zone is False else found
+        value = dict(_WITHOUT_OFFSET) if declared.zone is False else value
         for kind in (OFFSET, TIMEZONE) if declared.is_rule else ():
             requirements.has(field.name, kind)
     if field.type is LogicalType.STRING:
-        found |= _text(requirements, field.name)
+        value |= _text(requirements, field.name)
     elif field.type.numeric:
-        found |= _bounds(requirements, field.name)
+        value |= _bounds(requirements, field.name)
     words = requirements.words(field.name) if field.type is LogicalType.STRING or field.type.numeric else None
     if words is not None:
-        found["enum"] = [_number(Decimal(word)) if field.type.numeric else word for word in words]
-    return found
+        value["enum"] = [_number(Decimal(word)) if field.type.numeric else word for word in words]
+    return value
 
 
 def _text(requirements: ExpressedRequirements, path: FieldPath) -> dict[str, Any]:
@@ -380,13 +380,13 @@ def _text(requirements: ExpressedRequirements, path: FieldPath) -> dict[str, Any
 
 
 def _bounds(requirements: ExpressedRequirements, path: FieldPath) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    bounds: dict[str, Any] = {}
     for kind in ("minimum", "maximum", "multipleOf"):
         for rule in requirements.of(path, kind):
             is_open = bool(rule.arguments.get("exclusive", False))
             key = f"exclusive{kind.capitalize()}" if is_open else kind
-            found[key] = _number(Decimal(str(rule.arguments["value"])))
-    return found
+            bounds[key] = _number(Decimal(str(rule.arguments["value"])))
+    return bounds
 
 
 def _number(value: Decimal) -> int | float:

@@ -117,8 +117,8 @@ def _equivalent(family: str, element: str, key: str, value: Any) -> tuple[str, A
     """The key of ODCS with the meaning of a key, and its value; None if there is none."""
     if family == "ODCS":
         return None if key in IN_PARTS else (key, value)
-    if key == LINKS and element in HAS_LISTS and (found := definitions_of(value)) is not None:
-        return "authoritativeDefinitions", found
+    if key == LINKS and element in HAS_LISTS and (definitions := definitions_of(value)) is not None:
+        return "authoritativeDefinitions", definitions
     if key == CONFIG and element in HAS_LISTS and isinstance(value, Mapping):
         return _properties(value)
     name = (NAMES | (OF_DATASETS if element == "dataset" else {})).get(key, key)
@@ -314,8 +314,8 @@ def odcs(version: ContractVersion) -> Converted:
 
 def odcs_of_schema(contract: Contract) -> Converted:
     """The document of a contract that was read from a schema of another tool; `omitted` names the rules that are lost."""
-    text, found = settled(document_of(contract, lambda _element, _path: {}))
-    return Converted(text, _lost_rules(contract, found))
+    text, version = settled(document_of(contract, lambda _element, _path: {}))
+    return Converted(text, _lost_rules(contract, version))
 
 
 def dcs(version: ContractVersion) -> Converted:
@@ -329,8 +329,8 @@ def dcs(version: ContractVersion) -> Converted:
 
 def dcs_of_schema(contract: Contract) -> Converted:
     """The document in DCS of a contract that was read from a schema of another tool."""
-    text, found, without_place = _settled_dcs(document_of(contract, lambda _element, _path: {}), is_schema=True)
-    return Converted(text, (*without_place, *_lost_rules(contract, found)))
+    text, version, without_place = _settled_dcs(document_of(contract, lambda _element, _path: {}), is_schema=True)
+    return Converted(text, (*without_place, *_lost_rules(contract, version)))
 
 
 def _settled_dcs(document: Plain, *, is_schema: bool = False) -> tuple[str, ContractVersion, list[str]]:
@@ -339,8 +339,8 @@ def _settled_dcs(document: Plain, *, is_schema: bool = False) -> tuple[str, Cont
     return *settled(writer.document(document), dcs_writer.text_of, _leavable_of_dcs), writer.lost
 
 
-def _lost_rules(contract: Contract, found: ContractVersion) -> tuple[str, ...]:
-    rules = compared_rules(contract, found.contract).lost.items()
+def _lost_rules(contract: Contract, version: ContractVersion) -> tuple[str, ...]:
+    rules = compared_rules(contract, version.contract).lost.items()
     return tuple(f"{path} (rule: {brief(words)})" for path, words in rules)
 
 

@@ -169,10 +169,10 @@ def enum(site: RuleSite) -> Quality:
 def option(site: RuleSite) -> Quality:
     """An option of the type; where the property has it already, a quality rule."""
     for path in site.rule.fields:
-        options, found = site.found[path].options, constraint_of(site.rule, site.type(path))
-        if found is None or found == _AS_TYPE:
+        options, constraint = site.found[path].options, constraint_of(site.rule, site.type(path))
+        if constraint is None or constraint == _AS_TYPE:
             continue
-        key, value = found
+        key, value = constraint
         plain = number(value) if isinstance(value, Decimal) else value
         if key not in options:
             options[key] = plain
@@ -671,6 +671,6 @@ def node_of(value: Any, escape: Callable[[str], str] = without_variables) -> Nod
     return escape(value) if isinstance(value, str) else value
 
 
-def _literal(found: re.Match[str]) -> str:
+def _literal(match: re.Match[str]) -> str:
     """ODCS 3.2 has no escape of `${NAME}`: the default of a variable that nobody has keeps its first characters."""
-    return found[0] if found["name"] in PLACEHOLDERS else f"${{_:-$}}{found[0][1:]}"
+    return match[0] if match["name"] in PLACEHOLDERS else f"${{_:-$}}{match[0][1:]}"

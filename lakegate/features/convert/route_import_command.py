@@ -78,9 +78,9 @@ def import_routes(  # noqa: PLR0913 - the options of the command
     Exit code: 0 all are there, 1 some were refused, 2 the manifest cannot be read, or it was not confirmed.
     """
     declared = declared_in(dbt, stage, public=public)
-    found = imported(dependencies, declared, dry_run=dry_run, yes=yes)
-    is_refused = any(entry.outcome == "refused" for entry in found)
-    result = RouteImport(stage, dry_run, tuple(map(_describe_import, found)))
+    imports = imported(dependencies, declared, dry_run=dry_run, yes=yes)
+    is_refused = any(entry.outcome == "refused" for entry in imports)
+    result = RouteImport(stage, dry_run, tuple(map(_describe_import, imports)))
     return CommandResult(result, _in_words(result), FOUND if is_refused else 0)
 
 
@@ -88,14 +88,19 @@ def imported(
     dependencies: Dependencies, declared: tuple[DeclaredRoute, ...], *, dry_run: bool, yes: bool
 ) -> list[Import]:
     """Add the declared routes one by one, after one confirmation for all; with `dry_run`, only what would become of them."""
-    found = [_plan_import(dependencies, route) for route in declared]
+    imports = [_plan_import(dependencies, route) for route in declared]
     if dry_run:
-        return found
+        return imports
     confirm(
-        [text for entry in found if entry.plan for text in effects(dependencies, entry.plan, entry.declared.contract)],
+        [
+            text
+            for entry in imports
+            if entry.plan
+            for text in effects(dependencies, entry.plan, entry.declared.contract)
+        ],
         yes=yes,
     )
-    return [_add_route(dependencies, entry) for entry in found]
+    return [_add_route(dependencies, entry) for entry in imports]
 
 
 def declared_in(path: Path, stage: str, *, public: bool = False) -> tuple[DeclaredRoute, ...]:

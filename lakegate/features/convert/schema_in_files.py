@@ -107,12 +107,12 @@ def _contract(top: Physical, name: str, form: Format) -> Found:
 
 def _field(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field | None:
     """A field; None for what no contract declares, such as a union of several types."""
-    found = _describe_field(schema, path, kind)
-    if found is None:
+    field = _describe_field(schema, path, kind)
+    if field is None:
         schema.lose(path, f"left out: no logical type has values of the type {kind.words}")
     elif kind.is_required:
         schema.rule("required", path)
-    return found
+    return field
 
 
 def _describe_field(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field | None:

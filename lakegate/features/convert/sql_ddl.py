@@ -86,16 +86,16 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
     lost = [member for statement in later for member in _add_statement(statement, by_name)]
     for table in tables:
         table.refer(by_name)
-    found = list[Dataset]()
+    datasets = list[Dataset]()
     for table in tables:
         try:
-            found.append(table.schema.dataset(table.fields))
+            datasets.append(table.schema.dataset(table.fields))
         except InputError as error:
             table.schema.lose("left out", str(error))
     mine = [f"{table.schema.name}.{member}" for table in tables for member in table.schema.lost]
-    if not found:
+    if not datasets:
         raise InputError("; ".join(mine[:SHOWN]))
-    return contract_of(name, found, [*mine, *lost])
+    return contract_of(name, datasets, [*mine, *lost])
 
 
 def _add_statement(statement: Statement, tables: Mapping[str, SqlTable]) -> Iterator[str]:
@@ -132,7 +132,7 @@ def field_of(
         return None if None in inner else schema.nested(path, "map", [item for item in inner if item], description)
     if kind.this is Type.STRUCT:
         parts = [expression for expression in kind.expressions if isinstance(expression, exp.ColumnDef)]
-        known = [each for part in parts if (each := _member(schema, path, part)) is not None]
+        known = [field for part in parts if (field := _member(schema, path, part)) is not None]
         return (
             schema.nested(path, "struct", known, description) if known and len(known) == len(kind.expressions) else None
         )
@@ -153,26 +153,26 @@ def _member(schema: ImportedSchema, path: FieldPath, member: exp.ColumnDef) -> F
     """A field of a record, with its description, and whether it is required; other constraints are listed."""
     kind, inner = member.args.get("kind"), member_path(path, member.name)
     constraints = _constraints(member)
-    found = field_of(schema, inner, kind, _comment(constraints)) if kind else None
-    for constraint in constraints if found is not None else ():
+    field = field_of(schema, inner, kind, _comment(constraints)) if kind else None
+    for constraint in constraints if field is not None else ():
         match constraint:
             case exp.NotNullColumnConstraint():
                 if not constraint.args.get("allow_null"):
                     schema.rule("required", inner)
             case _ if not _is_comment(constraint):
                 schema.lose(inner, f"{quote(words_of(constraint))} has no equivalent")
-    return found
+    return field
 
 
 def _constraints(column: exp.ColumnDef) -> list[exp.Expr]:
     """The constraints of a column; of a name alone the name, which is no constraint."""
-    found: list[exp.Expr] = [*column.constraints]
-    return [expr.kind if isinstance(expr, exp.ColumnConstraint) else expr for expr in found]
+    expressions: list[exp.Expr] = [*column.constraints]
+    return [expr.kind if isinstance(expr, exp.ColumnConstraint) else expr for expr in expressions]
 
 
-def _comment(found: Iterable[exp.Expr]) -> str | None:
+def _comment(expressions: Iterable[exp.Expr]) -> str | None:
     """The description among constraints of a column, or properties of a table; None if there is none."""
-    for expr in found:
+    for expr in expressions:
         if isinstance(expr, exp.CommentColumnConstraint | exp.SchemaCommentProperty):
             return str(expr.this.name)
         if isinstance(expr, exp.Properties):
@@ -194,7 +194,7 @@ def _value(
 ) -> Field:
     signed = SIGNED.get(kind.this, _MOMENTS.get(kind.this))
     plain = kind if signed is None else exp.DataType(this=signed, expressions=kind.expressions)
-    found = schema.value(path, logical, description, declared=words_of(plain).lower())
+    field = schema.value(path, logical, description, declared=words_of(plain).lower())
     if kind.this in UNSIGNED:
         schema.rule("minimum", path, value=Decimal(0), exclusive=False)
     if kind.this in SERIALS:
@@ -204,7 +204,7 @@ def _value(
         schema.rule("maxLength", path, value=Decimal(sizes[0]))
     if kind.this is Type.ENUM:
         schema.rule("enum", path, values=tuple(expression.name for expression in kind.expressions))
-    return found
+    return field
 
 
 def data_type(text: str, dialect: str = "") -> exp.DataType | None:
@@ -252,10 +252,10 @@ class SqlTable:
         if kind is None:
             self.schema.lose(column.name, f"{_UNTYPED}: {quote(words_of(column))}")
             return None
-        found = field_of(self.schema, column_path(column.name), kind, _comment(_constraints(column)))
-        if found is None:
+        field = field_of(self.schema, column_path(column.name), kind, _comment(_constraints(column)))
+        if field is None:
             self.schema.lose(column.name, f"left out: no logical type has values of {quote(words_of(kind))}")
-        return found
+        return field
 
     def describe(self, column: str | None, text: str) -> None:
         """The comment of the table, or of a column."""
@@ -321,9 +321,9 @@ class SqlTable:
 
     def _find_columns(self, names: Iterable[str]) -> tuple[FieldPath, ...] | None:
         """The columns with the names, as they are declared; None if there are none, or one is not known."""
-        found = [self._names.get(name.casefold()) for name in names]
-        known = tuple(item.name for item in found if item is not None)
-        return known if known and len(known) == len(found) else None
+        fields = [self._names.get(name.casefold()) for name in names]
+        known = tuple(item.name for item in fields if item is not None)
+        return known if known and len(known) == len(fields) else None
 
     def _lose(self, place: str, expr: exp.Expr) -> None:
         self.schema.lose(place, f"{quote(words_of(expr))} has no equivalent")
@@ -363,9 +363,9 @@ Meaning = tuple[str, str, dict[str, object]]
 """The kind of a rule, the column, and the arguments."""
 
 
-def _columns(found: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
+def _columns(expressions: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
     """The columns of a list, whose order does not matter."""
-    for expr in found:
+    for expr in expressions:
         yield expr.this if isinstance(expr, exp.Ordered) else expr
 
 
@@ -424,10 +424,10 @@ def _meanings(condition: exp.Expr) -> Iterator[Meaning]:
 
 
 def _of_list(column: exp.Expr, values: Iterable[exp.Expr]) -> Iterator[Meaning]:
-    found = [_bare(value) for value in values]
+    expressions = [_bare(value) for value in values]
     texts = [
         item.name if isinstance(item, exp.Literal) and item.is_string else str(_number_literal(item) or "")
-        for item in found
+        for item in expressions
     ]
     if isinstance(column, exp.Column) and texts and all(texts):
         yield "enum", column.name, {"values": tuple(texts)}

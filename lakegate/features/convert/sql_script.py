@@ -227,10 +227,10 @@ class _Script:
     def _parse_statement(self, sql: str) -> exp.Expr | None:
         """The tree of one statement; None where it cannot be read."""
         try:
-            found = [entry for entry in sqlglot.parse(sql, read=reader_of(self.dialect)) if entry is not None]
+            expressions = [entry for entry in sqlglot.parse(sql, read=reader_of(self.dialect)) if entry is not None]
         except Exception:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
             return None
-        return with_types_of(found[0], self.dialect) if len(found) == 1 else None
+        return with_types_of(expressions[0], self.dialect) if len(expressions) == 1 else None
 
     def _table(self, sql: str) -> list[exp.Expr] | None:
         """The parts of a table; None for a text that is none, or after too many repairs (InputError)."""
@@ -295,8 +295,8 @@ class _Script:
             least = 2 if number == 0 else 0
             for size in range(len(clause), least - 1, -1):
                 read = [*kept, *clause[:size]]
-                found = self._table(f"{head}{' '.join(map(self._words, read))})") if size else []
-                column = found[0] if found and len(found) == 1 else None
+                expressions = self._table(f"{head}{' '.join(map(self._words, read))})") if size else []
+                column = expressions[0] if expressions and len(expressions) == 1 else None
                 kind = column.args.get("kind") if isinstance(column, exp.ColumnDef) else None
                 if not size or (kind and not (named_as_constraint and kind.this is Type.USERDEFINED)):
                     kept = read
@@ -312,8 +312,8 @@ class _Script:
             return [], []
         for size in range(len(units) - 1, 0, -1):
             rest = [one for unit in units[size:] for one in unit]
-            found = self._table(f"{head}{' '.join(map(self._words, units[:size]))})")
-            if found and not isinstance(found[0], exp.ColumnDef):
+            expressions = self._table(f"{head}{' '.join(map(self._words, units[:size]))})")
+            if expressions and not isinstance(expressions[0], exp.ColumnDef):
                 return ([], []) if any(_word(one) == "WHERE" for one in rest) else (units[:size], [rest])
         return [], []
 

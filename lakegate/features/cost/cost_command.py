@@ -66,19 +66,19 @@ def cost(
     groups = spent_by(
         by.value, [delivery for delivery in deliveries if not from_day or (delivery.at and delivery.at >= from_day)]
     )
-    found = Costs(
+    costs = Costs(
         by.value,
         tuple(CostOfGroup(name, each.deliveries, each.unknown, each.total) for name, each in groups.items()),
     )
-    return CommandResult(found, [_table(found) if groups else "No delivery is like that."])
+    return CommandResult(costs, [_table(costs) if groups else "No delivery is like that."])
 
 
-def _table(found: Costs) -> Grid:
-    def cells(each: CostOfGroup) -> tuple[str, ...]:
-        cost = each.cost
+def _table(costs: Costs) -> Grid:
+    def cells(group: CostOfGroup) -> tuple[str, ...]:
+        cost = group.cost
         figures = ("", "", "")
         if cost:
             figures = (f"{cost.vcpu_seconds:,.1f}", f"{cost.gb_seconds:,.1f}", f"{cost.money:.6f} {cost.currency}")
-        return (each.name, f"{each.deliveries:,}", f"{each.unknown:,}", *figures)
+        return (group.name, f"{group.deliveries:,}", f"{group.unknown:,}", *figures)
 
-    return Grid((found.by, *NUMBERS), map(cells, found.groups), NUMBERS)
+    return Grid((costs.by, *NUMBERS), map(cells, costs.groups), NUMBERS)

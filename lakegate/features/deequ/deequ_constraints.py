@@ -51,10 +51,10 @@ def bounds(rule: Rule, arguments: Arguments, *, default: str | None = None) -> A
     written = arguments.get("assertion") if arguments.get("assertion") is not None else default
     if written is None:
         refuse(rule, "no-argument", f"{ASSERTION}, and is missing")
-    found = _ASSERTION.fullmatch(str(written))
-    if found is None:
+    match = _ASSERTION.fullmatch(str(written))
+    if match is None:
         refuse(rule, "operand", f"{ASSERTION}, not {brief(str(written))}")
-    sign, number = found.groups()
+    sign, number = match.groups()
     low = {"min_value": number, "strict_min": sign == ">"} if sign in {"==", "=", ">=", ">"} else {}
     high = {"max_value": number, "strict_max": sign == "<"} if sign in {"==", "=", "<=", "<"} else {}
     return {**low, **high}

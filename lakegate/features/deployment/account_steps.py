@@ -81,9 +81,9 @@ class Trial:
     @property
     def there(self) -> DeployedStack:
         """The stack as it is now. Raises SmokeError where it is gone."""
-        if (found := find_stack(STACK, asked)) is None:
+        if (stack := find_stack(STACK, asked)) is None:
             raise SmokeError(f"the stack {STACK} is not there")
-        return found
+        return stack
 
     def deploy(self, **parameters: str) -> Any:  # noqa: ANN401 - the document of the command
         """Deploy the scratch stack, or change parameters, and note what it has made."""
@@ -251,12 +251,12 @@ def _references(trial: Trial) -> str:
     value = uuid4().hex
     for name in names:
         trial.upload(f"references-references_{name}", [f"id\n{value}\n"])
-    found = trial.upload(
+    upload = trial.upload(
         "references-readings", [f"{','.join(names)}\n{','.join([value] * len(names))}\n"], codes=JUDGED
     )
-    checks = found["counts"]
-    if found["verdict"] != "accepted" or checks.get("skip") or checks.get("error"):
-        raise SmokeError(f"{found['state']}, checks {checks}; {found['reasons']}; {found['problem']}")
+    checks = upload["counts"]
+    if upload["verdict"] != "accepted" or checks.get("skip") or checks.get("error"):
+        raise SmokeError(f"{upload['state']}, checks {checks}; {upload['reasons']}; {upload['problem']}")
     return f"the run has read four datasets: checks {checks}"
 
 
@@ -354,9 +354,9 @@ def _again(trial: Trial) -> str:
     trial.deploy(**deleted["parameters"])
     line = "lakegate-day-one-again/readings_v1"
     trial.lakegate("verify", line, "--objects")
-    found = trial.upload("again-readings", [text], codes=(1,))
-    if not found["duplicate_of"]:
-        raise SmokeError(f"the old content is {found['verdict']}: {found['reasons']}")
+    upload = trial.upload("again-readings", [text], codes=(1,))
+    if not upload["duplicate_of"]:
+        raise SmokeError(f"the old content is {upload['verdict']}: {upload['reasons']}")
     return f"the chain of {line} continues, and what it had accepted is a duplicate"
 
 

@@ -27,13 +27,13 @@ def in_words(changes: Iterable[ResourceChange]) -> Iterator[str]:
     """A line for each kind of change."""
     found = tuple(changes)
     for verb in VERBS:
-        some = [each for each in found if each.verb == verb]
+        some = [change for change in found if change.verb == verb]
         if verb == "creates" and len(some) >= MANY:
-            kinds = Counter(each.kind.removeprefix("AWS::") for each in some)
+            kinds = Counter(change.kind.removeprefix("AWS::") for change in some)
             counts = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
             yield f"creates {len(some)} resources: {counts}"
         elif some:
-            yield f"{verb} {', '.join(f'{each.name} ({each.kind})' for each in some)}"
+            yield f"{verb} {', '.join(f'{change.name} ({change.kind})' for change in some)}"
 
 
 def reasons_to_pause(changes: Iterable[ResourceChange]) -> tuple[str, ...]:

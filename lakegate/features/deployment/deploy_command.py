@@ -275,8 +275,8 @@ def _done(
 ) -> CommandResult[Deployment]:
     outcome = "deployed" if shown.changes else "unchanged"
     words = "is deployed" if shown.changes else "is as it should be: nothing was to be changed"
-    found = replace(shown, outcome=outcome, smoke=steps)
+    deployment = replace(shown, outcome=outcome, smoke=steps)
     lines = [f"{sentence(target.title)} {words}."]
     if stays_paused:
         lines.append(f"It was paused before, and stays so: lakegate stack resume --stack {target.name}")
-    return CommandResult(found, lines)
+    return CommandResult(deployment, lines)

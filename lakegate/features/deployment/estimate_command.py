@@ -84,19 +84,19 @@ def estimate(
     Example: lakegate stack estimate --deliveries 1000 --size 10MB
     """
     length = size_of(size)
-    found = tuple(monthly_cost(each, deliveries, length) for each in DeploymentProfile)
-    rows = [(each.profile, each.way, *map(_money, (each.evaluation, each.others, each.total))) for each in found]
+    costs = tuple(monthly_cost(profile, deliveries, length) for profile in DeploymentProfile)
+    rows = [(cost.profile, cost.way, *map(_money, (cost.evaluation, cost.others, cost.total))) for cost in costs]
     numbers = ("evaluation", "others", "USD a month")
     table = Grid(("profile", "by", *numbers), rows, numbers, is_wide=False)
-    return CommandResult(CostEstimate(deliveries, length, found), [table])
+    return CommandResult(CostEstimate(deliveries, length, costs), [table])
 
 
 def size_of(text: str) -> int:
     """The bytes of a size such as 10MB. Raises InputError for any other form."""
-    found = SIZE.fullmatch(text.strip())
-    if not found or not int(found[1]):
+    match = SIZE.fullmatch(text.strip())
+    if not match or not int(match[1]):
         raise InputError(f"--size {text}: write a number of bytes, KB, MB, GB or TB, such as 10MB")
-    return int(found[1]) * UNITS[(found[2] or "").upper()]
+    return int(match[1]) * UNITS[(match[2] or "").upper()]
 
 
 def monthly_cost(profile: DeploymentProfile, deliveries: int, size: int) -> MonthlyCost:

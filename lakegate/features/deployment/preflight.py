@@ -203,8 +203,8 @@ def _parameters(planned: Planned) -> Iterator[Found]:
 
 
 def _emr_quotas(planned: Planned) -> Iterator[Found]:
-    found = _pages("service-quotas", "list_service_quotas", "Quotas", ServiceCode=SERVICE_QUOTA)
-    quotas = {each["QuotaName"]: each["Value"] for each in found}
+    pages = _pages("service-quotas", "list_service_quotas", "Quotas", ServiceCode=SERVICE_QUOTA)
+    quotas = {each["QuotaName"]: each["Value"] for each in pages}
     for name, value in sorted(quotas.items()):
         most = planned.value("MaxVcpu")
         if "vcpu" in name.lower() and most.isdecimal() and int(most) > value:
@@ -298,7 +298,7 @@ def _endpoints(planned: Planned, network: str, subnets: list[str]) -> Iterator[F
         each["ServiceName"].rpartition(".")[2]: each for each in found if each.get("State", "available") == "available"
     }
     wanted = needed(planned.values.effective)
-    missing = [each for each in wanted if each.service not in there]
+    missing = [endpoint for endpoint in wanted if endpoint.service not in there]
     for each in missing:
         yield WARNING, f"the VPC {network} has no endpoint of {each.service} ({each.kind}): {each.without}"
     for each in wanted:
@@ -321,8 +321,8 @@ def _reaches_the_internet(tables: list[dict[str, Any]], subnet: str) -> bool:
     main = [table for table in tables if any(each.get("Main") for each in table.get("Associations", ()))]
     routes = [route for table in own or main for route in table.get("Routes", ())]
     return any(
-        each.get("DestinationCidrBlock") == INTERNET and (each.get("NatGatewayId") or each.get("TransitGatewayId"))
-        for each in routes
+        route.get("DestinationCidrBlock") == INTERNET and (route.get("NatGatewayId") or route.get("TransitGatewayId"))
+        for route in routes
     )
 
 

@@ -149,25 +149,25 @@ def prove(  # noqa: PLR0913 - its options
 
 def _values(texts: Sequence[str]) -> dict[str, str]:
     """The values of `--parameter`. Raises InputError for a parameter that a scratch stack does not get."""
-    found = {}
+    values = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if name not in PERMITTED or not equals:
             raise InputError(f"--parameter {text}: write NAME=VALUE with one of {', '.join(PERMITTED)}")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _planned(chosen: Sequence[tuple[int, AccountStep]], values: dict[str, str]) -> AccountProof:
     """The steps with their expected time and cost."""
     steps = []
     minutes, dollars = DEPLOY_MINUTES + DELETE_MINUTES, DOLLARS_BESIDE
-    for number, each in chosen:
+    for number, step in chosen:
         is_skipped = number == len(STEPS) and not set(NETWORK) <= values.keys()
         words = "skipped: it needs --parameter SubnetIds=… and SecurityGroupIds=…" if is_skipped else ""
-        steps.append(StepOutcome(number, each.title, each.proves, PLANNED, words, "", each.minutes, each.dollars))
-        minutes += 0 if is_skipped else each.minutes
-        dollars += 0 if is_skipped else each.dollars
+        steps.append(StepOutcome(number, step.title, step.proves, PLANNED, words, "", step.minutes, step.dollars))
+        minutes += 0 if is_skipped else step.minutes
+        dollars += 0 if is_skipped else step.dollars
     return AccountProof(STACK, "", minutes, round(dollars, 2), tuple(steps))
 
 

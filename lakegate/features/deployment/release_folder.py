@@ -53,16 +53,20 @@ class ReleaseFolder:
     def template(self) -> dict[str, Any]:
         """The template with the long forms of intrinsic functions. Raises InputError where the folder has none."""
         try:
-            found = yaml.load((self.path / TEMPLATE).read_text(encoding="utf-8"), _loader())  # noqa: S506 - a safe loader, with the template's tags
+            template = yaml.load((self.path / TEMPLATE).read_text(encoding="utf-8"), _loader())  # noqa: S506 - a safe loader, with the template's tags
         except OSError:
             raise InputError(
                 f"{self.path} has no {TEMPLATE}: name a clone or the folder of a release by --from"
             ) from None
         except (yaml.YAMLError, UnicodeDecodeError):
-            found = None
-        if not isinstance(found, dict) or not isinstance(found.get("Parameters"), dict) or "Resources" not in found:
+            template = None
+        if (
+            not isinstance(template, dict)
+            or not isinstance(template.get("Parameters"), dict)
+            or "Resources" not in template
+        ):
             raise InputError(f"{self.path / TEMPLATE} is no template of Lakegate")
-        return found
+        return template
 
     @cached_property
     def job(self) -> str:
@@ -78,14 +82,14 @@ class ReleaseFolder:
     @cached_property
     def bundles(self) -> dict[str, Path]:
         """The files that functions are made of, by `CodeUri`. Raises SetUpError where one was not packaged."""
-        found = {}
+        paths = {}
         for each in self.template["Resources"].values():
             place = each["Properties"].get("CodeUri") if each["Type"] == FUNCTION else None
             if isinstance(place, str) and not place.startswith("s3://"):
-                found[place] = self.path / place
-        if missing := [place for place, path in found.items() if not path.is_file()]:
+                paths[place] = self.path / place
+        if missing := [place for place, path in paths.items() if not path.is_file()]:
             raise SetUpError(f"{self.path} has no {', '.join(missing)}: run `make package` there")
-        return found
+        return paths
 
     @cached_property
     def keys(self) -> dict[str, str]:
@@ -209,7 +213,7 @@ def upload_bundles(release: ReleaseFolder, bucket: str, account: str, report: Ca
 def upload_job(release: ReleaseFolder, lake: str, account: str, report: Callable[[str], None]) -> int:
     """Upload the job's release to the lake; returns how many files had other bytes than what is there."""
     folder = release.path / "build/code" / release.job
-    files = ((f"code/{release.job}/{each.relative_to(folder).as_posix()}", each) for each in sorted(folder.rglob("*")))
+    files = ((f"code/{release.job}/{path.relative_to(folder).as_posix()}", path) for path in sorted(folder.rglob("*")))
     return sum(_uploaded(lake, account, ((key, path) for key, path in files if path.is_file()), report))
 
 

@@ -102,12 +102,12 @@ def _elsewhere(ask: StackReader, name: str, region: str) -> list[str]:
     aws = session()
     partition = aws.get_partition_for_region(region)
     regions = [item for item in aws.get_available_regions("cloudformation", partition) if item != region]
-    found: list[str] = []
+    others: list[str] = []
 
     def look(other: str) -> None:
         try:
             if find_stack(name, lambda *what, **request: ask.in_region(other, *what, **request)):
-                found.append(other)
+                others.append(other)
         except PortError:  # a region that the account has not enabled
             return
 
@@ -117,7 +117,7 @@ def _elsewhere(ask: StackReader, name: str, region: str) -> list[str]:
     end = ask.now().timestamp() + OTHER_REGIONS_SECONDS
     for entry in threads:
         entry.join(max(end - ask.now().timestamp(), 0))
-    return sorted(found)
+    return sorted(others)
 
 
 # ---- Application, code, quota and network ----

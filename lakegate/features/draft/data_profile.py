@@ -185,10 +185,10 @@ class LevelTable:
 
     def text(self, field: PlanField) -> str:
         """The text of a field in SQL; null words are null, and numbers have the separators of the written grammar."""
-        words, found = self.csv.null_words(field.column), field.alias
+        words, alias = self.csv.null_words(field.column), field.alias
         if words:
-            found = f"CASE WHEN {found} NOT IN ({', '.join(map(text_literal, words))}) THEN {found} END"
-        return plain_number(found, self.csv) if field in self.numbers else found
+            alias = f"CASE WHEN {alias} NOT IN ({', '.join(map(text_literal, words))}) THEN {alias} END"
+        return plain_number(alias, self.csv) if field in self.numbers else alias
 
     def _likely(self) -> dict[PlanField, tuple[LogicalType, ...]]:
         """The types whose patterns at least half of the first texts match."""
@@ -214,18 +214,18 @@ class LevelTable:
     def _find_spellings(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, Spelling]:
         """The fields of which all texts have another spelling."""
         seen = self._seen(first)
-        found: dict[PlanField, Spelling] = {}
+        spellings: dict[PlanField, Spelling] = {}
         for (spelling, formats), fields in _group_fields(seen, seen.__getitem__):
             if not formats:
                 has_pattern = f"regexp_full_match(text, {text_literal(whole_pattern(spelling))})"
-                found |= dict.fromkeys(self._all_have(fields, has_pattern), spelling)
+                spellings |= dict.fromkeys(self._all_have(fields, has_pattern), spelling)
             fitting: dict[PlanField, list[str]] = {}
             for form in formats:
                 has_format = pattern_sql(compile_java_format(form), "text")
                 for field in self._all_have(self._all_have(fields, has_format, self._first()), has_format):
                     fitting.setdefault(field, []).append(form)
-            found |= {key: with_format(spelling, forms) for key, forms in fitting.items()}
-        return found
+            spellings |= {key: with_format(spelling, forms) for key, forms in fitting.items()}
+        return spellings
 
     def _seen(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, tuple[Spelling, tuple[str, ...]]]:
         """The spellings of the first texts of fields that are texts, or compact dates, with formats that may fit."""
@@ -255,33 +255,35 @@ class LevelTable:
 
     def _with_extremes(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, MeasuredField]:
         """The measured fields with extremes, and of texts with forms."""
-        found = dict(first)
+        profiles = dict(first)
         with_order = [entry for entry, one in first.items() if self._is_value(entry) and one.type in ORDERED]
         for (kind, is_float), fields in _group_fields(with_order, lambda entry: self._order(entry, first[entry].type)):
             value = _FINITE if is_float else _value(kind)
             extremes = [f"CAST({extreme}({value}) AS VARCHAR)" for extreme in ("min", "max")]
             for item, (low, high) in self._of_each(fields, extremes).items():
-                found[item] = replace(first[item], values=replace(first[item].values, low=low, high=high))
+                profiles[item] = replace(first[item], values=replace(first[item].values, low=low, high=high))
         patterns = [f"count(*) FILTER (WHERE regexp_full_match(text, '{form}'))" for form in (*FORMS.values(), *CODES)]
         texts = [entry for entry, one in first.items() if self._is_text(one)]
         for key, (low, high, *counts) in self._of_each(texts, ["min(text)", "max(text)", *patterns]).items():
             forms = tuple(zip(FORMS, counts, strict=False))
             codes = tuple(zip(CODES, counts[len(FORMS) :], strict=True))
             values = replace(first[key].values, low=low, high=high, forms=forms, codes=codes)
-            found[key] = replace(first[key], values=values)
-        return found
+            profiles[key] = replace(first[key], values=values)
+        return profiles
 
     def _with_words(self, measured: Mapping[PlanField, MeasuredField]) -> dict[PlanField, MeasuredField]:
         """The measured fields with shapes and words, where these are few."""
-        found = dict(measured)
+        profiles = dict(measured)
         texts = [item for item, one in measured.items() if self._is_text(one) and one.present]
         short = [text for text in texts if measured[text].values.longest <= LONGEST_WITH_SHAPE]
         for key, shapes in self._count_texts(short, _SHAPE.format("text"), MAX_SHAPES).items():
-            found[key] = replace(found[key], values=replace(found[key].values, shapes=shapes))
+            profiles[key] = replace(profiles[key], values=replace(profiles[key].values, shapes=shapes))
         few = [text for text in texts if measured[text].values.distinct <= 2 * MAX_WORDS]
         for entry, words in self._count_texts(few, "text", MAX_WORDS).items():
-            found[entry] = replace(found[entry], values=replace(found[entry].values, words=words, distinct=len(words)))
-        return found
+            profiles[entry] = replace(
+                profiles[entry], values=replace(profiles[entry].values, words=words, distinct=len(words))
+            )
+        return profiles
 
     def _count_texts(
         self, fields: Collection[PlanField], expression: str, most: int
@@ -342,7 +344,7 @@ def _value(kind: LogicalType) -> str:
 
 
 def _type(
-    found: FoundField, counts: Mapping[LogicalType, int], present: int, *, has_zeros: bool
+    field: FoundField, counts: Mapping[LogicalType, int], present: int, *, has_zeros: bool
 ) -> tuple[LogicalType, tuple[LogicalType, int] | None]:
     """The narrowest type that all texts are values of; of texts also the one that most are values of.
 
@@ -351,9 +353,9 @@ def _type(
     known = {kind: count for kind, count in counts.items() if not (has_zeros and kind.numeric)}
     whole = next((kind for kind, count in known.items() if present and count == present), None)
     if whole is not None or not known:
-        return whole or found.type, None
+        return whole or field.type, None
     best = max(known, key=lambda kind: known[kind])
-    return found.type, ((best, known[best]) if known[best] >= ALMOST * present > 0 else None)
+    return field.type, ((best, known[best]) if known[best] >= ALMOST * present > 0 else None)
 
 
 # ---- One read of the delivery ----
@@ -521,18 +523,18 @@ def unique_columns(
 ) -> tuple[str, ...]:
     """The columns that have a value in each of the rows, and none twice; moments only of a regular series, not by chance."""
     near = [field for field in measured if rows > 1 and field.present == rows and field.values.distinct >= NEAR * rows]
-    found = set()
+    members = set()
     for table in dict.fromkeys(field.table for field in near):
         of_table = [field for field in near if field.table == table]
         source = each_text([field.text for field in of_table], table)
         query = (
             f"SELECT place FROM (SELECT DISTINCT place, text FROM ({source})) GROUP BY place HAVING count(*) = {rows}"  # noqa: S608 - generated names
         )
-        found |= {of_table[place] for (place,) in connection.execute(query).fetchall()}
+        members |= {of_table[place] for (place,) in connection.execute(query).fetchall()}
     return tuple(
         field.field.column
         for field in near
-        if field in found and (field.meaning is not LogicalType.TIMESTAMP or _is_regular(connection, field))
+        if field in members and (field.meaning is not LogicalType.TIMESTAMP or _is_regular(connection, field))
     )
 
 
@@ -556,8 +558,8 @@ def unique_pairs(
         :MAX_PAIRS
     ]
     order = {field.field.column: at for at, field in enumerate(measured)}
-    found = [tuple(entry.field.column for entry in pair) for pair in likely if _is_unique(connection, pair, rows)]
-    return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in found)
+    columns = [tuple(entry.field.column for entry in pair) for pair in likely if _is_unique(connection, pair, rows)]
+    return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in columns)
 
 
 def _combinations(pair: tuple[MeasuredField, ...]) -> int:
@@ -599,7 +601,7 @@ def profile(
     """
     with database(folder) as connection:
         texts = read(connection, parts, store, taken)
-        found = dict(
+        fields = dict(
             zip(
                 texts.plan.fields,
                 [*texts.fields, *(part for field in texts.fields for part in _inner(field))],
@@ -608,7 +610,7 @@ def profile(
         )
         tables = [
             LevelTable(
-                connection, table.name, {field: found[field] for field in table.fields}, texts.plan.storage.format
+                connection, table.name, {field: fields[field] for field in table.fields}, texts.plan.storage.format
             )
             for table in texts.tables
         ]
@@ -619,7 +621,7 @@ def profile(
             if not of.level
         }
         without_record = remove_rows_without_record(connection, records, tables[0].rows(), texts.plan.csv)
-        own = [found for table in tables for found in table.values_like(words)] if words else []
+        own = [null_words for table in tables for null_words in table.values_like(words)] if words else []
         csv = replace(
             texts.plan.csv, null_values=words, null_values_by_column=tuple(sorted(own, key=lambda entry: entry.column))
         )
@@ -653,11 +655,11 @@ def profile(
 
 def _measure_tables(tables: Sequence[LevelTable], csv: Csv, numbers: frozenset[PlanField]) -> ByPlace:
     """The fields of all tables by their places, read with a dialect."""
-    found: ByPlace = {}
+    profiles: ByPlace = {}
     for table in tables:
         table.csv, table.numbers = csv, numbers
-        found |= {one.field.place: one for one in table.measured()}
-    return found
+        profiles |= {one.field.place: one for one in table.measured()}
+    return profiles
 
 
 def _inner(field: FoundField) -> list[FoundField]:
@@ -665,19 +667,19 @@ def _inner(field: FoundField) -> list[FoundField]:
 
 
 def _column(
-    found: FoundField, place: tuple[str, ...], around: int, by_place: ByPlace, rows: dict[Level, int]
+    field: FoundField, place: tuple[str, ...], around: int, by_place: ByPlace, rows: dict[Level, int]
 ) -> ProfiledColumn:
     """A field with its parts; `around` is the number of its rows."""
     own = by_place[place]
-    inner = [(part, (*place, step_of(part, found))) for part in found.parts]
+    inner = [(part, (*place, step_of(part, field))) for part in field.parts]
     parts = tuple(
         _column(
-            part, at, own.present if found.shape is Shape.RECORD else rows[by_place[at].field.level], by_place, rows
+            part, at, own.present if field.shape is Shape.RECORD else rows[by_place[at].field.level], by_place, rows
         )
         for part, at in inner
     )
     return ProfiledColumn(
-        found.name, own.type, found.shape, found.is_certain, found.physical, around, own.present, own.values, parts
+        field.name, own.type, field.shape, field.is_certain, field.physical, around, own.present, own.values, parts
     )
 
 

@@ -132,8 +132,8 @@ def _requirements(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[st
     if personal is not None:
         yield YamlEntry("classification", "confidential", f"suggested: {personal}")
         yield YamlEntry("tags", Flow(["pii"]))
-    elif (found := options(column, is_key=column.name in (*key, *unique))) is not None:
-        yield YamlEntry("logicalTypeOptions", found)
+    elif (mapping := options(column, is_key=column.name in (*key, *unique))) is not None:
+        yield YamlEntry("logicalTypeOptions", mapping)
     if (rules := quality(column, is_personal=personal is not None)) is not None:
         yield YamlEntry("quality", rules)
 
@@ -341,7 +341,7 @@ def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
     if storage.format is Format.CSV:
         stand = plural(len(csv.null_values), "word stands", "words stand")
         nulls = f"suggested: {stand} where values of another type do"
-        found = [
+        entries = [
             YamlEntry("delimiter", csv.delimiter),
             YamlEntry("quote", csv.quote),
             YamlEntry("header", csv.header, "" if csv.header else "suggested: the first line has values"),
@@ -351,4 +351,4 @@ def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
             *_separators(csv),
             *([YamlEntry("multiLine", csv.multi_line)] if csv.multi_line != standard.multi_line else []),
         ]
-        yield YamlEntry("csv", Mapping(found))
+        yield YamlEntry("csv", Mapping(entries))

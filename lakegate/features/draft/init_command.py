@@ -165,17 +165,17 @@ def _show_files(files: list[DataFile]) -> str:
 
 
 def _result(target: str, drafted: Drafted) -> DraftedContract:
-    found, judgement = drafted.draft, drafted.report.judgement
-    file, text = (None, found.text) if target == STANDARD_OUTPUT else (target, None)
+    draft, judgement = drafted.draft, drafted.report.judgement
+    file, text = (None, draft.text) if target == STANDARD_OUTPUT else (target, None)
     return DraftedContract(
         file,
         text,
-        found.dataset,
+        draft.dataset,
         drafted.profile.storage.format.value,
         drafted.profile.rows,
-        found.columns,
-        found.suggestions,
-        tuple(found.left_out),
+        draft.columns,
+        draft.suggestions,
+        tuple(draft.left_out),
         tuple(drafted.warnings),
         judgement.verdict.value,
         tuple(reason.message for reason in judgement.reasons),
@@ -194,14 +194,14 @@ def _verdict(drafted: Drafted) -> list[str]:
 
 
 def _words(target: str, drafted: Drafted) -> list[str]:
-    found, profile = drafted.draft, drafted.profile
+    draft, profile = drafted.draft, drafted.profile
     return [
         (
             f"{target}: drafted from {plural(profile.rows, 'row')} of {profile.storage.format.spec.title}: "
-            f"{plural(found.columns, 'column')}, {plural(found.suggestions, 'suggestion')}"
+            f"{plural(draft.columns, 'column')}, {plural(draft.suggestions, 'suggestion')}"
         ),
         *_verdict(drafted),
-        *(f"left out: {entry}" for entry in found.left_out[:MAX_SHOWN]),
+        *(f"left out: {entry}" for entry in draft.left_out[:MAX_SHOWN]),
         *(f"lint: {warning}" for warning in drafted.warnings[:MAX_SHOWN]),
         "Next: correct every line with `suggested`, then",
         f"    lakegate lint {quote(target)}",
@@ -257,4 +257,4 @@ def example(name: str, owner: str) -> str:
         "@OWNER@": scalar(owner),
         "@NAME@": scalar(name),
     }
-    return re.sub("|".join(values), lambda found: values[found[0]], text)
+    return re.sub("|".join(values), lambda match: values[match[0]], text)

@@ -77,8 +77,8 @@ _TIMES = ("H:mm", "H:mm:ss", "h:mm a", "hh:mm a", "h:mm:ss a", "hh:mm:ss a")
 
 def spelling_of(texts: Sequence[str]) -> tuple[Spelling, tuple[str, ...]] | None:
     """The spelling that the first texts of a column seem to have, and the formats that may fit; None if they have none."""
-    found = (_of_kind(kind, texts) for kind in KINDS) if texts else ()
-    return next(filter(None, found), None)
+    kinds = (_of_kind(kind, texts) for kind in KINDS) if texts else ()
+    return next(filter(None, kinds), None)
 
 
 def _of_kind(kind: LogicalType, texts: Sequence[str]) -> tuple[Spelling, tuple[str, ...]] | None:
@@ -116,9 +116,9 @@ def _is_meant(code: str, texts: Sequence[str]) -> bool:
 
 def with_separators(csv: Csv, spellings: Iterable[Spelling]) -> Csv | None:
     """The dialect with the separators that all numbers have that are spelled with some; None if there are none, or several."""
-    found = [spelling.separators for spelling in spellings]
-    decimals, thousands = {item[:1] for item in found}, {item[1:] for item in found if item[1:]}
-    if not all(found) or len(decimals) != 1 or len(thousands) > 1:
+    separators = [spelling.separators for spelling in spellings]
+    decimals, thousands = {item[:1] for item in separators}, {item[1:] for item in separators if item[1:]}
+    if not all(separators) or len(decimals) != 1 or len(thousands) > 1:
         return None
     return replace(csv, decimal_separator=decimals.pop(), thousands_separator=next(iter(thousands), ""))
 
@@ -126,12 +126,12 @@ def with_separators(csv: Csv, spellings: Iterable[Spelling]) -> Csv | None:
 def whole_pattern(spelling: Spelling) -> str:
     """The pattern, for RE2, of all texts of a spelling without a format."""
     if spelling.type.numeric:
-        found = numeral(spelling.code)
+        pattern = numeral(spelling.code)
     elif spelling.code == BLANKS:
-        found = rf"\s*(?:{GRAMMARS[spelling.type].pattern})\s*"
+        pattern = rf"\s*(?:{GRAMMARS[spelling.type].pattern})\s*"
     else:
-        found = MISTAKES[spelling.code].pattern
-    return re.sub(r"\\u([0-9a-f]{4})", r"\\x{\1}", found)
+        pattern = MISTAKES[spelling.code].pattern
+    return re.sub(r"\\u([0-9a-f]{4})", r"\\x{\1}", pattern)
 
 
 def with_format(spelling: Spelling, fitting: Sequence[str]) -> Spelling:

@@ -119,7 +119,7 @@ _SEPARATOR = re.compile(r"[ .-]+")
 def is_named_personal(name: str) -> bool:
     """Whether the name of a column is one of personal data, in any spelling: `postal_code`, `postalCode`, `Postal Code`."""
     words = _SEPARATOR.sub("_", _WORD_BORDER.sub("_", name))
-    return any(found.search(text) for found in (PERSONAL, _PERSONAL_NAMES) for text in (words, name))
+    return any(pattern.search(text) for pattern in (PERSONAL, _PERSONAL_NAMES) for text in (words, name))
 
 
 def why_personal(column: ProfiledColumn) -> str | None:
@@ -216,8 +216,8 @@ def _of_codes(values: Values, present: int) -> str | None:
         return f"^{UUID}$"
     if values.shortest != values.longest or not counts.get(DIGIT):
         return None
-    found = next((item for item in SETS if counts[f"{item}+"] == present), None)
-    return found and f"^{found}{{{values.longest}}}$"
+    members = next((item for item in SETS if counts[f"{item}+"] == present), None)
+    return members and f"^{members}{{{values.longest}}}$"
 
 
 def _of_shapes(values: Values, present: int) -> str | None:
@@ -328,8 +328,8 @@ def options(column: ProfiledColumn, *, is_key: bool) -> Mapping | None:
     spelling = column.values.spelling
     if column.present < ENOUGH_VALUES or column.values.low is None or (spelling and spelling.format):
         return None
-    found = list(_lengths(column) if column.type is LogicalType.STRING else _bounds(column, is_key=is_key))
-    return Mapping(found) if found else None
+    entries = list(_lengths(column) if column.type is LogicalType.STRING else _bounds(column, is_key=is_key))
+    return Mapping(entries) if entries else None
 
 
 def quality(column: ProfiledColumn, *, is_personal: bool) -> Items | None:

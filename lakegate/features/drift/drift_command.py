@@ -85,8 +85,8 @@ def drift(
     Exit code: 0 no drift, 1 drift, 2 it cannot be compared.
     """
     name = dataset_named(dependencies, dataset)
-    found = select_fields(Drift, report_of(dependencies, name, contract_version, objects))
-    return CommandResult(found, _in_words(found), DRIFTED if found.drifted else 0)
+    fields = select_fields(Drift, report_of(dependencies, name, contract_version, objects))
+    return CommandResult(fields, _in_words(fields), DRIFTED if fields.drifted else 0)
 
 
 def _in_words(found: Drift) -> Iterator[Word]:
@@ -104,7 +104,7 @@ def _in_words(found: Drift) -> Iterator[Word]:
 
 
 def _rows(found: Drift) -> Iterator[tuple[str, ...]]:
-    for each in found.drifted[:SHOWN]:
-        for one in each.differences:
+    for stored in found.drifted[:SHOWN]:
+        for one in stored.differences:
             words = f"{WORDS[one.difference]}: {one.found}" if one.found else WORDS[one.difference]
-            yield str(each.height), each.version, each.key.partition("/ingest_date=")[2], one.field or "", words
+            yield str(stored.height), stored.version, stored.key.partition("/ingest_date=")[2], one.field or "", words

@@ -264,25 +264,27 @@ def drift(dependencies: Dependencies, full_name: str, version: str = "", objects
     dataset, _, number = name.rpartition("_v")
     published = dependencies.registry.contract(contract)
     plans = {
-        each.version: dict(each.plans).get(dataset, "")
-        for each in published.versions
-        if str(major(each.version)) == number
+        publication.version: dict(publication.plans).get(dataset, "")
+        for publication in published.versions
+        if str(major(publication.version)) == number
     }
     chosen = version or max(
-        (each.version for each in published.standing if plans.get(each.version)), key=precedence, default=""
+        (publication.version for publication in published.standing if plans.get(publication.version)),
+        key=precedence,
+        default="",
     )
     if not plans.get(chosen):
         raise InputError(f"{full_name} has no published version{f' {version}' if version else ''}")
     plan = dependencies.plan_at(plans[chosen], full_name)
-    found: list[ObjectDrift] = []
+    drifts: list[ObjectDrift] = []
     listed = [(each, it) for each in newest(dependencies, full_name, objects) for it in each["objects"]][:objects]
     for delivery, each in listed:
         of_it = delivery["contract_version"]
         accepted_by = dependencies.plan_at(plans.get(of_it) or plans[chosen], full_name)
         differences = _of_object(dependencies, plan, accepted_by, each)
         if differences:
-            found.append(ObjectDrift(delivery["height"], delivery["workload"], of_it, each["key"], differences))
-    return DriftReport(full_name, chosen, len(listed), tuple(found))
+            drifts.append(ObjectDrift(delivery["height"], delivery["workload"], of_it, each["key"], differences))
+    return DriftReport(full_name, chosen, len(listed), tuple(drifts))
 
 
 @dataclass(slots=True)
@@ -302,24 +304,24 @@ def check_datasets(dependencies: Dependencies) -> Steps[DriftCheck]:
 
     The place is kept before a dataset is read, so that one whose data ends the function is passed over by the next run.
     """
-    found = DriftCheck()
+    check = DriftCheck()
     agenda, after = dependencies.agenda, dependencies.agenda.cursor(CURSOR) or ""
     for dataset in published_datasets(dependencies):
         if dataset <= after:
             continue
         if dependencies.remaining() < SECONDS_OF_COMPARISON:
-            return found
+            return check
         yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, dataset)
-        found.compared += 1
+        check.compared += 1
         try:
             report = drift(dependencies, dataset)
             yield from report_drift(dependencies, report)
         except LakegateError as failure:
-            found.failures.append(failure)
+            check.failures.append(failure)
         else:
-            found.drifted += [dataset] if report.drifted else []
+            check.drifted += [dataset] if report.drifted else []
     yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, None)
-    return found
+    return check
 
 
 def _of_object(
@@ -341,7 +343,7 @@ def report_drift(dependencies: Dependencies, found: DriftReport) -> Steps[bool]:
     """
     if not found.drifted:
         return False
-    pairs = sorted((each.difference, each.field or "") for each in found.fields)
+    pairs = sorted((field.difference, field.field or "") for field in found.fields)
     what = json.dumps([found.contract_version, pairs])
     identity = hashlib.sha256(what.encode()).hexdigest()[:16]
     about = {

@@ -110,21 +110,21 @@ def erase(  # noqa: PLR0913 - a command has these options
             dependencies.run(resume(dependencies, chain))
         if keys:
             with terminal.working("searching objects") as progress:
-                found = searched(
+                search = searched(
                     dependencies, chain, keys, folder, lambda count: progress(f"searching objects: {count:,}")
                 )
         else:
-            found = whole(dependencies, chain, tuple(delivery or ()))
+            search = whole(dependencies, chain, tuple(delivery or ()))
         deleted = 0
         if not dry_run:
-            confirm(_effects(chain, found), yes=yes)
-            for block, hits in found.deliveries:
+            confirm(_effects(chain, search), yes=yes)
+            for block, hits in search.deliveries:
                 dependencies.run(erased(dependencies, chain, block.workload, staged(there, block, hits), why))
             deleted = dependencies.run(settle(dependencies, chain))
         open_ones = dict(remaining(dependencies, chain))
-    result = _result(chain, found, open_ones, deleted, dry_run=dry_run)
-    words = _in_words(chain, found, open_ones, deleted, dry_run=dry_run)
-    return CommandResult(result, words, REMAINS if found.unsearched or open_ones else 0)
+    result = _result(chain, search, open_ones, deleted, dry_run=dry_run)
+    words = _in_words(chain, search, open_ones, deleted, dry_run=dry_run)
+    return CommandResult(result, words, REMAINS if search.unsearched or open_ones else 0)
 
 
 def _keys(given: list[str]) -> tuple[Key, ...]:
@@ -139,40 +139,40 @@ def _folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _effects(chain: str, found: ErasureSearch) -> list[str]:
-    if not found.deliveries:
+def _effects(chain: str, search: ErasureSearch) -> list[str]:
+    if not search.deliveries:
         return []
-    rows = sum(hit.rows or 0 for hit in found.hits)
-    unread = sum(hit.rows is None for hit in found.hits)
+    rows = sum(hit.rows or 0 for hit in search.hits)
+    unread = sum(hit.rows is None for hit in search.hits)
     what = (
-        [f"{plural(rows, 'row')} of {plural(len(found.hits) - unread, 'object')}"] if unread < len(found.hits) else []
+        [f"{plural(rows, 'row')} of {plural(len(search.hits) - unread, 'object')}"] if unread < len(search.hits) else []
     )
     what += [plural(unread, "whole object")] if unread else []
     return [f"{' and '.join(what)} of {chain} are erased for ever"]
 
 
-def _result(chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool) -> ErasedRows:
+def _result(chain: str, search: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool) -> ErasedRows:
     objects = (
         RowsOfObject(block.workload, block.height, hit.key, hit.records, hit.rows, hit.left is not None)
-        for block, hits in found.deliveries
+        for block, hits in search.deliveries
         for hit in hits
     )
-    unsearched = (UnsearchedObject(block.workload, block.height, key, why) for block, key, why in found.unsearched)
+    unsearched = (UnsearchedObject(block.workload, block.height, key, why) for block, key, why in search.unsearched)
     unfinished = (UnfinishedDelivery(identity, state) for identity, state in open_ones.items())
-    return ErasedRows(chain, dry_run, found.count, tuple(objects), deleted, tuple(unsearched), tuple(unfinished))
+    return ErasedRows(chain, dry_run, search.count, tuple(objects), deleted, tuple(unsearched), tuple(unfinished))
 
 
 def _in_words(
-    chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
+    chain: str, search: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
 ) -> Iterator[str]:
-    for hit in found.hits:
+    for hit in search.hits:
         rows = "all rows" if hit.rows is None else f"{hit.rows:,} of {plural(hit.records or 0, 'row')}"
         yield f"{rows}  {hit.key}"
     done = "would be erased from" if dry_run else "were erased from"
-    yield f"Rows {done} {plural(len(found.hits), 'object')} of {chain}; {plural(found.count, 'was', 'were')} looked at."
+    yield f"Rows {done} {plural(len(search.hits), 'object')} of {chain}; {plural(search.count, 'was', 'were')} looked at."
     if deleted:
         yield f"{plural(deleted, 'version was', 'versions were')} deleted."
-    for block, key, why in found.unsearched:
+    for block, key, why in search.unsearched:
         yield f"not searched: {key}: {why}"
         yield f"  erase it whole: lakegate erase {chain} --delivery {block.workload[:12]} --reason …"
     for identity, state in open_ones.items():

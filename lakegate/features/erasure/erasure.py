@@ -185,19 +185,19 @@ def settle(dependencies: Dependencies, chain: str) -> Steps[int]:
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)
     left = erasures.left
-    found = [version for key, value in left.items() for version in _before(dependencies, key, value)]
+    versions = [version for key, value in left.items() for version in _before(dependencies, key, value)]
     if left:
         yield from readers_manifest.update(dependencies, chain)
         erased = {block.workload for block in deliveries(blocks) if any(item.key in left for item in block.objects)}
         copies = joined(versions_of(dependencies, "runs/"), versions_of(dependencies, lake_layout.STAGING))
-        found += [copy for copy in copies if _workload(copy.key) in erased]
+        versions += [copy for copy in copies if _workload(copy.key) in erased]
     unused = {block.workload for block in deliveries(blocks)} - {e.content["workload"] for e in erasures.unfinished}
     staged = versions_of(dependencies, lake_layout.erasure_prefix())
-    found += [version for version in staged if version.key.split("/")[1] in unused]
-    for entry in found:
+    versions += [version for version in staged if version.key.split("/")[1] in unused]
+    for entry in versions:
         where = _lake(dependencies, entry.key, entry.version)
         yield from perform(Effect.ERASE, dependencies.objects.delete, where)
-    return len(found)
+    return len(versions)
 
 
 def _before(dependencies: Dependencies, key: str, left: Left) -> Iterator[ObjectVersion]:
@@ -213,8 +213,8 @@ def _before(dependencies: Dependencies, key: str, left: Left) -> Iterator[Object
 
 def _workload(key: str) -> str | None:
     """The workload whose data a key of `runs/` or `staging/` holds; None for another object."""
-    found = COPIES.match(key)
-    return found and (found["run"] or found["staged"])
+    match = COPIES.match(key)
+    return match and (match["run"] or match["staged"])
 
 
 def _lake(dependencies: Dependencies, key: str, version: str | None = None) -> Address:

@@ -248,14 +248,14 @@ def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPy
 def _unreadable(source: Source, share: Share, keys: tuple[Key, ...], read: NDArray[np.int64]) -> NDArray[np.int64]:
     """The records of a share that cannot be read and contain all the values."""
     known = set(read.tolist())
-    found = []
+    rows = []
     for table in source.originals(share):
         if LINE not in table.column_names:
             raise InputError("a value is longer than a record may be: the rows of the file cannot be found")
         for row, text in zip(table.column(ROW).to_pylist(), table.column(LINE).to_pylist(), strict=True):
             if row not in known and all(any(form in text for form in _forms(key.value)) for key in keys):
-                found.append(row)
-    return np.array(found, np.int64)
+                rows.append(row)
+    return np.array(rows, np.int64)
 
 
 def _forms(value: str) -> Iterable[bytes]:
@@ -311,9 +311,9 @@ def searched(
         hits: list[Hit] = []
         for entry in erasures.objects_of(block):
             try:
-                found = _find_object(dependencies, block, entry, erasures)
-                if found is not None:
-                    hits += _hits(dependencies, block, found, keys, folder / f"{search.count}")
+                version = _find_object(dependencies, block, entry, erasures)
+                if version is not None:
+                    hits += _hits(dependencies, block, version, keys, folder / f"{search.count}")
             except (InputError, UnreadableError, duckdb.Error, OSError) as error:
                 search.unsearched.append((block, entry.key, _why(error)))
             search.count += 1
@@ -378,7 +378,7 @@ def _find_object(
 
 
 def _hits(
-    dependencies: Dependencies, block: Block, found: ObjectVersion, keys: tuple[Key, ...], target: Path
+    dependencies: Dependencies, block: Block, version: ObjectVersion, keys: tuple[Key, ...], target: Path
 ) -> Iterator[Hit]:
     row = dependencies.workloads.find(replay_id(block.workload))
     if row is not None and row.state not in ENDED:
@@ -386,15 +386,15 @@ def _hits(
     if not block.plan:
         raise InputError("no contract covers it, so nobody knows its columns")
     plan = Plan.from_bytes(dependencies.plan_at(block.plan, block.workload))
-    uri = f"s3://{found.bucket}/{found.key}"
-    store = Addresses({uri: PinnedObject(found.bucket, found.key, found.size, found.etag, found.version)})
-    is_rejected = block.kind is BlockKind.PUBLISHED and found.key.startswith("quarantine/")
+    uri = f"s3://{version.bucket}/{version.key}"
+    store = Addresses({uri: PinnedObject(version.bucket, version.key, version.size, version.etag, version.version)})
+    is_rejected = block.kind is BlockKind.PUBLISHED and version.key.startswith("quarantine/")
     with database(target.parent) as connection:
-        part = StagedPart(uri, found.size)
+        part = StagedPart(uri, version.size)
         rows = without(plan, part, store, keys, connection, target, is_rejected=is_rejected)
     if rows.erased:
         is_empty = rows.erased == rows.records
-        yield Hit(found.key, found.version, rows.records, rows.erased, None if is_empty else target)
+        yield Hit(version.key, version.version, rows.records, rows.erased, None if is_empty else target)
 
 
 def _why(error: Exception) -> str:

@@ -196,12 +196,12 @@ def merged(plan: Plan, result: Result, answers: Mapping[str, ExternalAnswer]) ->
     return replace(result, measurements=(*own, *others), engines={**result.engines, **engines})
 
 
-def _without_classified(plan: Plan, found: Measurement) -> Measurement:
+def _without_classified(plan: Plan, measurement: Measurement) -> Measurement:
     """The measurement without the values that a validator has for a classified field."""
-    check = next(entry for entry in plan.checks if entry.id == found.check)
-    if found.observed is None or not reads_classified(plan, check):
-        return found
-    return replace(found, observed=replace(found.observed, values=()))
+    check = next(entry for entry in plan.checks if entry.id == measurement.check)
+    if measurement.observed is None or not reads_classified(plan, check):
+        return measurement
+    return replace(measurement, observed=replace(measurement.observed, values=()))
 
 
 def _json(body: bytes) -> object:
@@ -345,8 +345,8 @@ def groups_of(plan: Plan) -> Iterator[RuleGroup]:
 
 def service_of(dependencies: Dependencies, group: RuleGroup) -> ValidatorService | None:
     """The service as it is registered now; None if it is not, or not for this technology."""
-    found = validator_named(dependencies, group.validator)
-    return found if found is not None and folded(group.technology) in map(folded, found.technologies) else None
+    service = validator_named(dependencies, group.validator)
+    return service if service is not None and folded(group.technology) in map(folded, service.technologies) else None
 
 
 def validation_id(workload: Workload, technology: str) -> str:

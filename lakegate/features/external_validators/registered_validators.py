@@ -108,8 +108,8 @@ def validators(dependencies: Dependencies) -> tuple[ValidatorService, ...]:
     versions: dict[str, list[Publication]] = {}
     for version in dependencies.registry.snapshot(PREFIX).versions:
         versions.setdefault(version.contract, []).append(version)
-    found = (_active(dependencies, versions[name]) for name in sorted(versions))
-    return tuple(entry for entry in found if entry is not None)
+    services = (_active(dependencies, versions[name]) for name in sorted(versions))
+    return tuple(entry for entry in services if entry is not None)
 
 
 def validator_named(dependencies: Dependencies, name: str) -> ValidatorService | None:
@@ -123,10 +123,10 @@ def newest(versions: Iterable[Publication]) -> Publication | None:
 
 
 def _active(dependencies: Dependencies, versions: Iterable[Publication]) -> ValidatorService | None:
-    found = newest(versions)
-    if found is None or found.status != DatasetStatus.ACTIVE.value:
+    publication = newest(versions)
+    if publication is None or publication.status != DatasetStatus.ACTIVE.value:
         return None
-    return read_service(dependencies.read_lake(found.document))
+    return read_service(dependencies.read_lake(publication.document))
 
 
 # ---- Registration, with a record of each act ----
@@ -174,18 +174,20 @@ def validators_of(dependencies: Dependencies, before: Publication | None) -> Val
     What is returned raises InputError while a technology has two validators.
     """
     if before is None:
-        found: dict[str, AnsweredTechnology] = {}
+        technologies: dict[str, AnsweredTechnology] = {}
         twice: list[str] = []
         for described in validators(dependencies):
             for technology in described.technologies:
-                first = found.setdefault(folded(technology), AnsweredTechnology(technology, described.name)).validator
+                first = technologies.setdefault(
+                    folded(technology), AnsweredTechnology(technology, described.name)
+                ).validator
                 if first != described.name:
                     twice.append(f"{first} and {described.name} both answer {technology}")
 
         def answered(_dataset: str) -> Mapping[str, AnsweredTechnology]:
             if twice:
                 raise InputError(f"{'; '.join(twice)}: remove one of them (lakegate validator remove)")
-            return found
+            return technologies
 
         return answered
     plans = dict(before.plans)

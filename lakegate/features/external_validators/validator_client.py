@@ -180,5 +180,5 @@ class Validators(Protocol):
 
 def services(dependencies: Dependencies) -> Validators:
     """Services that measure rules for this stack."""
-    found: Validators = dependencies.of("validators")
-    return found
+    validators: Validators = dependencies.of("validators")
+    return validators

@@ -91,13 +91,13 @@ def list_validators(
 
     Example: lakegate validator list
     """
-    found = validators(dependencies)
+    services = validators(dependencies)
     words = [
         f"{service.name}: {', '.join(service.technologies)} at {service.url}, "
         f"{f'secret {service.secret}' if service.secret else 'SigV4'}"
-        for service in found
+        for service in services
     ]
     return CommandResult(
-        RegisteredValidators(tuple(found)),
+        RegisteredValidators(tuple(services)),
         words or ["No validator is registered: rules that the gate does not measure are skipped."],
     )

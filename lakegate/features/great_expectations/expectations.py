@@ -287,9 +287,9 @@ def matching(
 
     def compile_one(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> Check:
         written = str(argument_of(rule, arguments, name))
-        found = Matches(fields[0].name, read(rule, written))
+        matches = Matches(fields[0].name, read(rule, written))
         words = f"{'' if wanted else 'not '}matching {brief(written)}"
-        return rows(rule, fields[0], found if wanted else Not(found), words)
+        return rows(rule, fields[0], matches if wanted else Not(matches), words)
 
     return compile_one
 

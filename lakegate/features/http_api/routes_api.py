@@ -33,7 +33,7 @@ def routes(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 def routes_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/data-contract/{id}/route: those of one contract."""
     found = published_contract(dependencies, request, request.path["id"]).routes
-    return HttpResponse(200, {"routes": [encode(described_route(each)) for each in found], "cursor": None})
+    return HttpResponse(200, {"routes": [encode(described_route(route)) for route in found], "cursor": None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ def remove(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if prefix == "/":
         raise HttpProblem(400, "invalid-parameter", "`prefix` is missing: the folders of the route.")
     standing = dependencies.registry.routes(dependencies.places.landing, (prefix,))
-    contract = request.path.get("id") or next((each.contract for each in standing), "")
-    if not any(each.contract == contract and request.allows(contract) for each in standing):
+    contract = request.path.get("id") or next((route.contract for route in standing), "")
+    if not any(route.contract == contract and request.allows(contract) for route in standing):
         raise HttpProblem(404, "not-found", "There is no such route.")
     _refuse_two_people(dependencies)
     return HttpResponse(200, encode(removed(dependencies, prefix, contract)))

@@ -90,7 +90,7 @@ def dead(
     Example: lakegate notify dead
     """
     found = _dead(dependencies)
-    words = [f"{each.dataset}  {each.channel}  {each.error}" for each in found]
+    words = [f"{notice.dataset}  {notice.channel}  {notice.error}" for notice in found]
     return CommandResult(select_fields(DeadNotices, dead=found), words or ["None."])
 
 
@@ -105,7 +105,7 @@ def retry(
 
     Example: lakegate notify retry --to slack:lakegate-channel-orders
     """
-    chosen = [each for each in _dead(dependencies) if to in {"", each.channel}]
+    chosen = [notice for notice in _dead(dependencies) if to in {"", notice.channel}]
     for each in chosen:
         dependencies.run(send_again(dependencies, each.id))
     return CommandResult(RetriedNotices(len(chosen)), [f"{len(chosen)} will be sent again."])
@@ -113,4 +113,4 @@ def retry(
 
 def _dead(dependencies: Dependencies) -> list[ChannelNotice]:
     found = map(notices(dependencies).get, dead_notices(dependencies, MAX_NOTICES))
-    return [each for each in found if each.dead]
+    return [notice for notice in found if notice.dead]

@@ -109,7 +109,7 @@ TIMES = {LogicalType.DATE, LogicalType.TIMESTAMP}
 def misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
     """The fields that no slice can have, each with the reason and the remedy."""
     fields = plan_fields(dataset.fields, with_inner=True)
-    opened = {each.path[:-1] for each in fields if not each.is_column}
+    opened = {field.path[:-1] for field in fields if not field.is_column}
     for each in fields:
         if each.is_column and each.column.lower() in COMMON:
             yield each.name, "every slice has a column of this name: rename the field"
@@ -126,17 +126,17 @@ def misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
 def merge_key(dataset: Dataset) -> tuple[str, ...]:
     """The columns by which rows are merged: those of the primary key; none where parts of values are in it."""
     keys = [rule.fields for rule in dataset.rules if rule.kind == "primaryKey"]
-    columns = (each for each in plan_fields(dataset.fields, with_inner=True) if each.is_column)
+    columns = (field for field in plan_fields(dataset.fields, with_inner=True) if field.is_column)
     names = {column.name: column.column for column in columns if column.shape is Shape.VALUE}
-    return tuple(names[each] for each in keys[0]) if len(keys) == 1 and set(keys[0]) <= names.keys() else ()
+    return tuple(names[path] for path in keys[0]) if len(keys) == 1 and set(keys[0]) <= names.keys() else ()
 
 
 def event_time_misfit(fields: tuple[PlanField, ...], name: str) -> str | None:
     """The reason why a column has no times of events; None if it has."""
-    found = next((each for each in fields if each.is_column and each.column == name), None)
-    if found is None:
+    field = next((each for each in fields if each.is_column and each.column == name), None)
+    if field is None:
         return "the contract has no such column"
-    if found.type not in TIMES or found.shape is not Shape.VALUE:
+    if field.type not in TIMES or field.shape is not Shape.VALUE:
         return "it is neither a date nor a timestamp"
     return None
 

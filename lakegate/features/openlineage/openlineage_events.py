@@ -184,8 +184,8 @@ def _origins(delivery: JudgedDelivery) -> dict[str, Any]:
         (name := printable(column.name)): [{**_names(delivery.landed), "field": name, "transformations": [same]}]
         for column in delivery.columns
     }
-    for each in delivery.lineage:
-        inputs.setdefault(printable(each.field), []).extend(map(_source, each.sources))
+    for lineage in delivery.lineage:
+        inputs.setdefault(printable(lineage.field), []).extend(map(_source, lineage.sources))
     return (
         _facet("columnLineage", fields={name: {"inputFields": those} for name, those in inputs.items()})
         if inputs
@@ -365,7 +365,7 @@ def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) 
         lineage=plan.lineage if plan else (),
         assertions=tuple(_assertions(report)) if report else (),
         engine=engine_of(report.result.engines) if report else None,
-        reasons=decision.reasons if decision else tuple(str(each.cause) for each in row.failed[-1:]),
+        reasons=decision.reasons if decision else tuple(str(attempt.cause) for attempt in row.failed[-1:]),
         verdict=str(decision.verdict) if decision else "",
         status=str(row.pinned.status),
     )
@@ -412,8 +412,8 @@ def _assertion_of(outcome: CheckOutcome, worst: Severity) -> Assertion:
 def columns_of(fields: tuple[PlanField, ...]) -> tuple[LineageColumn, ...]:
     """The columns, with their parts."""
     below: dict[tuple[str, ...], list[PlanField]] = {}
-    for each in fields:
-        below.setdefault(each.place[:-1], []).append(each)
+    for field in fields:
+        below.setdefault(field.place[:-1], []).append(field)
 
     def columns(place: tuple[str, ...]) -> tuple[LineageColumn, ...]:
         found = below.get(place, ())

@@ -188,30 +188,30 @@ def approve_version(
     `name`: CONTRACT@VERSION. `digest`: of the proposal that was reviewed, or the beginning. Raises PublicationRefused, and
     InputError.
     """
-    found = _named(dependencies, name, digest)
-    if found.publication.status == WITHDRAWN:
-        confirm(PublicationEffects((f"{found.proposer} proposed to withdraw {quote(name)}",), ()), None)
-        return dependencies.run(approve_withdrawal(dependencies, found))
-    body = dependencies.read_lake(found.publication.document)
-    referred = referred_of(dependencies, body, found.publication.own)
-    compiled = compile_document(body, referred, allow_unmeasured=found.publication.unmeasured_rules > 0)
-    compiled = replace(compiled, inherited_from=found.publication.inherited_from)
+    proposal = _named(dependencies, name, digest)
+    if proposal.publication.status == WITHDRAWN:
+        confirm(PublicationEffects((f"{proposal.proposer} proposed to withdraw {quote(name)}",), ()), None)
+        return dependencies.run(approve_withdrawal(dependencies, proposal))
+    body = dependencies.read_lake(proposal.publication.document)
+    referred = referred_of(dependencies, body, proposal.publication.own)
+    compiled = compile_document(body, referred, allow_unmeasured=proposal.publication.unmeasured_rules > 0)
+    compiled = replace(compiled, inherited_from=proposal.publication.inherited_from)
     change = plan_publication(dependencies, compiled)
     effects = effects_of_publication(compiled, change)
-    proposed = f"{found.proposer} proposed {quote(name)}"
+    proposed = f"{proposal.proposer} proposed {quote(name)}"
     confirm(replace(effects, effects=(proposed, *effects.effects)), change.comparison)
-    published = dependencies.run(approve(dependencies, compiled, found))
+    published = dependencies.run(approve(dependencies, compiled, proposal))
     return body, published_version(dependencies, published, change)
 
 
 def _named(dependencies: Dependencies, name: str, digest: str | None) -> Proposal:
     """The proposal of CONTRACT@VERSION, of this digest or the beginning of it. Raises InputError where there is none."""
     contract, _, version = name.rpartition("@")
-    found = dependencies.registry.proposal(contract, version)
-    if found is None:
+    proposal = dependencies.registry.proposal(contract, version)
+    if proposal is None:
         is_published = version in dependencies.registry.contract(contract).by_number
         also = ": that version is published" if is_published else ""
         raise InputError(f"no proposal of {quote(name)} waits for approval{also} (`lakegate proposals`)")
-    if digest is not None and (not digest or not found.digest.startswith(digest)):
-        raise InputError(f"the proposal of {quote(name)} is {found.digest[:12]} now: read it before you approve it")
-    return found
+    if digest is not None and (not digest or not proposal.digest.startswith(digest)):
+        raise InputError(f"the proposal of {quote(name)} is {proposal.digest[:12]} now: read it before you approve it")
+    return proposal

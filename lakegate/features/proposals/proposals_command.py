@@ -26,9 +26,9 @@ def proposals(
 
     Example: lakegate proposals
     """
-    found = sorted(dependencies.registry.proposals(), key=lambda each: each.proposed_at)
+    found = sorted(dependencies.registry.proposals(), key=lambda proposal: proposal.proposed_at)
     now = dependencies.now
-    listed = ProposedVersions(tuple(proposed_version(each, now) for each in found))
+    listed = ProposedVersions(tuple(proposed_version(proposal, now) for proposal in found))
     rows = (
         (
             proposal.contract,

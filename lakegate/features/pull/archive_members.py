@@ -148,12 +148,12 @@ def _of_zip(archive: IO[bytes], pattern: str) -> Iterator[ArchiveMember]:
     _check_directory(archive)
     archive.seek(0)
     opened = ZipFile(archive)
-    for each in opened.infolist():
-        if each.is_dir() or not fnmatchcase(each.filename, pattern):
+    for entry in opened.infolist():
+        if entry.is_dir() or not fnmatchcase(entry.filename, pattern):
             continue
-        if each.flag_bits & _ENCRYPTED or each.compress_type not in {ZIP_STORED, ZIP_DEFLATED, ZIP_BZIP2}:
+        if entry.flag_bits & _ENCRYPTED or entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED, ZIP_BZIP2}:
             raise PortError("archive-refused")
-        yield ArchiveMember(each.file_size, partial(opened.open, each))
+        yield ArchiveMember(entry.file_size, partial(opened.open, entry))
 
 
 def _check_directory(archive: IO[bytes]) -> None:

@@ -114,10 +114,10 @@ def _opened(
 
 def _resumed(response: HTTPResponse, identity: SourceIdentity, begun: SourceIdentity, at: int) -> OpenedSource:
     """The remainder of a source, which has to be the one that was begun."""
-    found = _RANGE.fullmatch(response.getheader("Content-Range") or "")
-    if identity.etag != begun.etag or found is None:
+    match = _RANGE.fullmatch(response.getheader("Content-Range") or "")
+    if identity.etag != begun.etag or match is None:
         raise SourceChanged("source-changed")
-    first, last, size = map(int, found.groups())
+    first, last, size = map(int, match.groups())
     if first != at or last != size - 1 or response.length != size - at:
         raise SourceChanged("source-changed")
     return OpenedSource(begun, size, resumable=True, read=_reader(response))

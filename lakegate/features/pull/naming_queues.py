@@ -74,18 +74,18 @@ class NamingQueues:
 
     def _contracts(self, queue: str, now: datetime) -> str:
         """The contracts that a queue is for: an id, or the beginning of ids and a star."""
-        found = _QUEUE.fullmatch(queue)
+        match = _QUEUE.fullmatch(queue)
         own = f"{self.stack}-named"
-        if found is None or found["account"] != self.account:
+        if match is None or match["account"] != self.account:
             raise InputError("the queue is none of this stack")
-        if found["name"] == own:
+        if match["name"] == own:
             return "*"
-        if not found["name"].startswith(f"{own}-"):
+        if not match["name"].startswith(f"{own}-"):
             raise InputError("the queue is none of this stack")
         read, contracts = self._owners.get(queue, (datetime.min.replace(tzinfo=now.tzinfo), ""))
         if now - read > KEPT:
             with port_errors():
-                address = self.client.get_queue_url(QueueName=found["name"])["QueueUrl"]
+                address = self.client.get_queue_url(QueueName=match["name"])["QueueUrl"]
                 contracts = self.client.list_queue_tags(QueueUrl=address).get("Tags", {}).get(TAG, "")
             self._owners[queue] = (now, contracts)
         if not contracts:
@@ -102,17 +102,17 @@ class NamingQueues:
 
     def _with_folder(self, dependencies: Dependencies, source: str, sent: datetime | None) -> list[str]:
         clock = dependencies.clock
-        newest, found = (sent or clock.now()) + SKEW, list[str]()
+        newest, datasets = (sent or clock.now()) + SKEW, list[str]()
         for _ in range(READINGS):
             if self._folders is None or clock.now() - self._folders[0] > KEPT:
                 self._folders = clock.now(), tuple(self._read_folders(dependencies))
             read, folders = self._folders
-            found = [dataset for folder, dataset in folders if is_in(source, folder)]
-            if found or read > newest:
+            datasets = [dataset for folder, dataset in folders if is_in(source, folder)]
+            if datasets or read > newest:
                 break
             clock.sleep(max(0.0, (read + PAUSE - clock.now()).total_seconds()))
             self._folders = None
-        return found
+        return datasets
 
     def _read_folders(self, dependencies: Dependencies) -> Iterator[tuple[Pull, str]]:
         """Folder and dataset of each contract whose objects are named; one whose plan is damaged is left to the tick to report.
@@ -120,14 +120,14 @@ class NamingQueues:
         Raises Unfinished where time is short: the next message goes on with those that were not read.
         """
         seen = set[str]()
-        for each in published_pulls(dependencies):
-            if each.plan not in self._pulls:
+        for dataset in published_pulls(dependencies):
+            if dataset.plan not in self._pulls:
                 if dependencies.remaining() < SECONDS_OF_NAMING:
                     raise Unfinished("folders")
                 with suppress(Alarm):
-                    self._pulls[each.plan] = policy_of(dependencies, each.dataset, each.plan).pull
-            seen.add(each.plan)
-            pull = self._pulls.get(each.plan)
+                    self._pulls[dataset.plan] = policy_of(dependencies, dataset.dataset, dataset.plan).pull
+            seen.add(dataset.plan)
+            pull = self._pulls.get(dataset.plan)
             if pull is not None and pull.is_folder:
-                yield pull, each.dataset
+                yield pull, dataset.dataset
         self._pulls = {plan: pull for plan, pull in self._pulls.items() if plan in seen}

@@ -53,10 +53,10 @@ def list_pulls(
 
     Example: lakegate pull list
     """
-    found = pulls_of(dependencies, datasets_fitting(dependencies, contract) if contract is not None else None)
+    pulls = pulls_of(dependencies, datasets_fitting(dependencies, contract) if contract is not None else None)
     nothing = "Nothing is pulled: no published contract has `pull`, or the first tick after it did not run yet."
-    words = [text for each in found for text in _lines(each)]
-    return CommandResult(PulledDatasets(tuple(map(pulled_dataset, found))), words or [nothing])
+    words = [text for each in pulls for text in _lines(each)]
+    return CommandResult(PulledDatasets(tuple(map(pulled_dataset, pulls))), words or [nothing])
 
 
 @app.command("run")
@@ -109,9 +109,9 @@ def _pulled_in_aws(name: str, dependencies: Dependencies) -> CommandResult[Pulle
 
 def _pulled_over_http(name: str, there: RemoteStack) -> CommandResult[PulledDataset | PulledDatasets]:
     """Pull the dataset with this whole name, or all datasets of the contract with this id."""
-    found = _pulls(name, there, {"details": "true"})
-    datasets = tuple(decode(PulledDataset, each["details"]) for each in found)
-    words = [f"{each['line']} {WORDS[PullStatus(each['status'])]}" for each in found]
+    pulls = _pulls(name, there, {"details": "true"})
+    datasets = tuple(decode(PulledDataset, each["details"]) for each in pulls)
+    words = [f"{each['line']} {WORDS[PullStatus(each['status'])]}" for each in pulls]
     return CommandResult(datasets[0] if "/" in name else PulledDatasets(datasets), words)
 
 
@@ -128,10 +128,10 @@ def _named_over_http(name: str, source: str, version: str, there: RemoteStack) -
     return _named(PulledObject(found["line"], source, version or None, PullStatus(found["status"]), end))
 
 
-def _named(found: PulledObject) -> CommandResult[PulledObject]:
-    end = found.latest
+def _named(pulled_object: PulledObject) -> CommandResult[PulledObject]:
+    end = pulled_object.latest
     ended = f": {end.outcome} ({end.key or end.reason})" if end else ""
-    return CommandResult(found, [f"{found.object} {WORDS[found.status]}{ended}"])
+    return CommandResult(pulled_object, [f"{pulled_object.object} {WORDS[pulled_object.status]}{ended}"])
 
 
 def _pulls(name: str, there: RemoteStack, query: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON

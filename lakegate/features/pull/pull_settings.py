@@ -48,7 +48,9 @@ def without_schedule(contract: Contract, document: Document) -> Iterator[Finding
         except ScheduleError as wrong:
             yield place["schedule"].path, f"{quote(text)} is no schedule: {wrong}."
     idle = [
-        each for each, pull in _pulled(contract) if not (pull.schedule or pull.is_folder or pull_schedule(each.rules))
+        dataset
+        for dataset, pull in _pulled(contract)
+        if not (pull.schedule or pull.is_folder or pull_schedule(dataset.rules))
     ]
     if idle:
         words = f"Nothing says how often {quote(idle[0].name)} is fetched"
@@ -72,7 +74,7 @@ def in_folder(contract: Contract, document: Document) -> Iterator[Finding]:
 
 def in_parts(contract: Contract, document: Document) -> Iterator[Finding]:
     """A pull fetches one object, which is one delivery."""
-    if any(each.policy.delivery is not DeliveryUnit.OBJECT for each, _ in _pulled(contract)):
+    if any(dataset.policy.delivery is not DeliveryUnit.OBJECT for dataset, _ in _pulled(contract)):
         for place in _places(document):
             yield place.path, "A pull fetches one object: remove `pull`, or say `delivery: object`."
 

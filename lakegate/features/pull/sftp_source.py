@@ -72,11 +72,13 @@ class SftpSource:
     def _socket(self, host: str, port: int) -> socket.socket:
         """A connection to an address that is allowed. Raises PortError, Unanswered."""
         try:
-            found = socket.create_connection((str(self.web.resolved(host, port)), port), timeout=SECONDS_TO_HEADERS)
+            connection = socket.create_connection(
+                (str(self.web.resolved(host, port)), port), timeout=SECONDS_TO_HEADERS
+            )
         except OSError as error:
             raise Unanswered(type(error).__name__) from None
-        found.setblocking(False)
-        return found
+        connection.setblocking(False)
+        return connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,12 @@ def sha256(path: Path) -> str:
 
 def packages_of(archive: Path) -> Packages:
     """The packages in a zip (`.zip`, `.whl`) or a gzipped tar. InputError where it cannot be read."""
-    return frozenset((normalised(str(each["Name"])), str(each["Version"])) for each in _metadata(archive))
+    return frozenset((normalised(str(message["Name"])), str(message["Version"])) for message in _metadata(archive))
 
 
 def requirements_of(wheel: Path) -> list[str]:
     """The requirements of a wheel, extras included, as its metadata has them. InputError where it cannot be read."""
-    return [str(line) for each in _metadata(wheel) for line in each.get_all("Requires-Dist", [])]
+    return [str(line) for message in _metadata(wheel) for line in message.get_all("Requires-Dist", [])]
 
 
 def normalised(name: str) -> str:
@@ -61,10 +61,10 @@ def _metadata(archive: Path) -> Iterator[Message]:
     except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
         raise InputError(f"{archive.name} cannot be read as an archive") from error
     for text in texts:
-        found = HeaderParser().parsestr(text.decode("utf-8", "replace"))
-        if found["Name"] is None:
+        message = HeaderParser().parsestr(text.decode("utf-8", "replace"))
+        if message["Name"] is None:
             raise InputError(f"{archive.name} has a package without a name")
-        yield found
+        yield message
 
 
 def _in_zip(archive: Path) -> Iterator[bytes]:
@@ -113,16 +113,16 @@ def verify(release: Path) -> tuple[Difference, ...]:
     InputError where the folder has no readable list of digests. Symbolic links are differences and are not followed.
     """
     recorded, present = digests(release), set(files(release)) - {SUMS}
-    found = [Difference(path, "is missing") for path in recorded.keys() - present]
-    found += [Difference(path, f"is not recorded in {SUMS}") for path in present - recorded.keys()]
+    differences = [Difference(path, "is missing") for path in recorded.keys() - present]
+    differences += [Difference(path, f"is not recorded in {SUMS}") for path in present - recorded.keys()]
     for path in recorded.keys() & present:
         if not _is_regular(release / path):
-            found.append(Difference(path, "is not a regular file"))
+            differences.append(Difference(path, "is not a regular file"))
         elif sha256(release / path) != recorded[path]:
-            found.append(Difference(path, "has another digest than recorded"))
+            differences.append(Difference(path, "has another digest than recorded"))
     for bill, materials in BILLS.items():
-        found += [Difference(bill, problem) for problem in _differences(release, bill, materials)]
-    return tuple(sorted(set(found), key=lambda each: (each.path, each.problem)))
+        differences += [Difference(bill, problem) for problem in _differences(release, bill, materials)]
+    return tuple(sorted(set(differences), key=lambda difference: (difference.path, difference.problem)))
 
 
 def files(release: Path) -> list[str]:
@@ -191,8 +191,8 @@ def _job(release: Path) -> Materials:
 
 def _wheel(release: Path) -> Materials:
     required = [requirement for wheel in release.glob("*.whl") for requirement in requirements_of(wheel)]
-    found = [match for each in required if (match := _REQUIREMENT.match(each))]
-    return {(normalised(each[1]), each[2] or "") for each in found}
+    matches = [match for each in required if (match := _REQUIREMENT.match(each))]
+    return {(normalised(each[1]), each[2] or "") for each in matches}
 
 
 BILLS: Final[dict[str, Callable[[Path], Materials]]] = {

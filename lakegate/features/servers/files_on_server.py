@@ -49,15 +49,15 @@ def _files(place: str, contract: Contract, datasets: Sequence[Dataset]) -> Mappi
     if PLACE in place or len(contract.datasets) == 1:
         named = {dataset.name: place.replace(PLACE, dataset.physical or dataset.name) for dataset in datasets}
         return {name: DataOnServer(files_of([its])) for name, its in named.items()}
-    found = by_dataset(contract, files_of([place]))
-    wanted = {dataset.name: DataOnServer(found[dataset.name]) for dataset in datasets if dataset.name in found}
+    files = by_dataset(contract, files_of([place]))
+    wanted = {dataset.name: DataOnServer(files[dataset.name]) for dataset in datasets if dataset.name in files}
     if not wanted:
         raise InputError(f"{place} has no files of the dataset {datasets[0].name}")
     return wanted
 
 
 def _text(server: Server, key: str) -> str:
-    found = server.settings.get(key)
-    if not isinstance(found, str) or not found:
+    setting = server.settings.get(key)
+    if not isinstance(setting, str) or not setting:
         raise InputError(f"the server {server.name} has no `{key}`: its data cannot be found")
-    return found
+    return setting

@@ -82,14 +82,16 @@ def postgres(
     del contract
     address = _address(server)
     schema = _setting(server, "schema") or "public"
-    found: dict[str, DataOnServer] = {}
+    servers: dict[str, DataOnServer] = {}
     with _errors(server), closing(dbapi.connect(address, autocommit=True)) as connection:
-        for number, each in enumerate(datasets):
-            table = each.physical or each.name
+        for number, dataset in enumerate(datasets):
+            table = dataset.physical or dataset.name
             file = folder / f"server-{number}.parquet"
             _write(connection, schema, table, file)
-            found[each.name] = DataOnServer([DataFile(str(file), label=f"{server.name}: {schema}.{table}")], PARQUET)
-    return found
+            servers[dataset.name] = DataOnServer(
+                [DataFile(str(file), label=f"{server.name}: {schema}.{table}")], PARQUET
+            )
+    return servers
 
 
 def _write(connection: Any, schema: str, table: str, file: Path) -> None:  # noqa: ANN401 - it ships no types
@@ -184,8 +186,8 @@ def _literal(value: str) -> str:
 
 
 def _setting(server: Server, key: str) -> str:
-    found = server.settings.get(key, "")
-    return found if isinstance(found, str) else ""
+    setting = server.settings.get(key, "")
+    return setting if isinstance(setting, str) else ""
 
 
 @contextmanager

@@ -234,8 +234,8 @@ def _extreme(*, greatest: bool) -> Callable[[Site], tuple[Check, ...]]:
     def compile_all(site: Site) -> tuple[Check, ...]:
         good = _between(site)
         ends, opened = (good.low, good.high), (good.low_open, good.high_open)
-        found = extremes(site.rule, site.field, ends, opened, greatest=greatest)
-        return tuple(_of_valid(site, extreme) for extreme in found)
+        checks = extremes(site.rule, site.field, ends, opened, greatest=greatest)
+        return tuple(_of_valid(site, extreme) for extreme in checks)
 
     return compile_all
 

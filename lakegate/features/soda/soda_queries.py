@@ -74,8 +74,8 @@ def asking(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field
 
 def own_columns(call: str) -> tuple[str, ...]:
     """The columns of this dataset in a reference of SodaCL."""
-    found = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_QUERY else None
-    return _split(found["own"]) if found else ()
+    match = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_QUERY else None
+    return _split(match["own"]) if match else ()
 
 
 def _split(names: str) -> tuple[str, ...]:
@@ -96,12 +96,12 @@ class ReferencedData:
 
 def _reference(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments) -> ReferencedData | None:
     known = by_written_name(fields)
-    found = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_QUERY else None
-    if found:
+    match = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_QUERY else None
+    if match:
         parsed = replace(read("values", arguments), metric=call)
         _refuse_settings(parsed)
-        own = tuple(known[name] for name in _split(found["own"]) if name in known)
-        to = ",".join(f"{found['dataset']}.{entry}" for entry in _split(found["theirs"]))
+        own = tuple(known[name] for name in _split(match["own"]) if name in known)
+        to = ",".join(f"{match['dataset']}.{entry}" for entry in _split(match["theirs"]))
         return ReferencedData(own, to, parsed)
     if REFERENCE_DATA not in {
         ALIASES.get(name, name) for name in (argument.replace("_", " ") for argument in arguments)
@@ -122,22 +122,22 @@ def _of_reference(contract: Contract, dataset: Dataset, rule: Rule, reference: R
     """The check of a relationship, with the thresholds of this one; a percentage is one of all rows."""
     own = replace(rule, arguments={"to": reference.to})
     unit = Unit.PERCENT if reference.parsed.metric == "invalid_percent" else Unit.ROWS
-    (found,) = foreign_key(contract, dataset, own, reference.fields, unit)
-    if found.skip is not None:
-        return (found,)
+    (check,) = foreign_key(contract, dataset, own, reference.fields, unit)
+    if check.skip is not None:
+        return (check,)
     default = None if reference.parsed.metric in {"invalid_count", "invalid_percent"} else NO_ROW
     thresholds = wanted(rule, reference.parsed, default)
     if default is not None and any(good != default for part, good, _ in thresholds if not part):
         raise SodaSyntaxError(
             f"{reference.parsed.metric} has no threshold of its own: name `invalid_count`, or remove it"
         )
-    return tuple(_with(found, rule, threshold, _words(threshold[1], found)) for threshold in thresholds)
+    return tuple(_with(check, rule, threshold, _words(threshold[1], check)) for threshold in thresholds)
 
 
-def _words(good: Interval, found: Check) -> str:
+def _words(good: Interval, check: Check) -> str:
     if good == NO_ROW:
-        return found.wanted
-    return f"{f'{good} % of rows' if found.unit is Unit.PERCENT else format_limit(good, 'row')} not {found.wanted}"
+        return check.wanted
+    return f"{f'{good} % of rows' if check.unit is Unit.PERCENT else format_limit(good, 'row')} not {check.wanted}"
 
 
 # ---- All columns ----
@@ -157,12 +157,12 @@ def _declared_columns(dataset: Dataset, rule: Rule, parsed: SodaCheck) -> Check:
     names = tuple(field.physical or field.own_name for field in dataset.fields)
     order = " in this order" if ordered else ""
     others = " and no others" if closed else ""
-    found = of_header(
+    check = of_header(
         rule,
         HeaderRequirement(names, closed=closed, ordered=ordered),
         f"the columns {brief(', '.join(names))}{order}{others}",
     )
-    return replace(found, worst=parsed.level or found.worst)
+    return replace(check, worst=parsed.level or check.worst)
 
 
 # ---- Queries ----
@@ -223,15 +223,15 @@ def _of_query(
     """The check of a query, once for each threshold; it says itself why it is not measured."""
     own = replace(rule, arguments={"query": asked.query}, comparison=Comparison("mustBe", (Decimal(0),)))
     try:
-        found = sql(contract, dataset, own, fields)
+        checks = sql(contract, dataset, own, fields)
     except ContractError as error:
         at = rule.origin
         raise ContractError(tuple(replace(problem, path=at.path, line=at.line) for problem in error.problems)) from None
-    if any(entry.skip is not None for entry in found):
-        yield from found
+    if any(entry.skip is not None for entry in checks):
+        yield from checks
         return
     for threshold in wanted(rule, asked.parsed, None):
-        yield from (_with(entry, rule, threshold, f"an answer of {threshold[1]}") for entry in found)
+        yield from (_with(entry, rule, threshold, f"an answer of {threshold[1]}") for entry in checks)
 
 
 def _with(base: Check, rule: Rule, threshold: Wanted, words: str) -> Check:

@@ -127,16 +127,16 @@ class SodaCheck:
 def read(call: str, arguments: Arguments) -> SodaCheck:
     """Parse a check in any syntax; SodaSyntaxError if it is invalid, UnmeasuredError if no delivery decides it."""
     refuse_variables((call, arguments))
-    found = _CHECK.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_CHECK else None
-    if found is None:
+    match = _CHECK.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_CHECK else None
+    if match is None:
         raise SodaSyntaxError(
             "a check of Soda is a metric, its columns in brackets and a threshold: `missing_count(a) = 0`"
         )
     settings, spelled = _settings(arguments)
-    written = [("", threshold(found["threshold"]), None)] if found["threshold"] else []
+    written = [("", threshold(match["threshold"]), None)] if match["threshold"] else []
     parsed = SodaCheck(
-        metric=found["metric"],
-        columns=tuple(_columns(found["columns"] or "")) or _list_columns(arguments),
+        metric=match["metric"],
+        columns=tuple(_columns(match["columns"] or "")) or _list_columns(arguments),
         thresholds=(*written, *(("", interval, None) for interval in intervals(arguments)), *_of_threshold(arguments)),
         level=_severity(_threshold(arguments)),
         zones={name: arguments[name] for name in ZONES if arguments.get(name) is not None},
@@ -199,9 +199,9 @@ def _settings(arguments: Arguments) -> tuple[dict[str, object], dict[str, str]]:
 def refuse_variables(value: object) -> None:
     """Raise UnmeasuredError for a variable of Soda anywhere in a value."""
     if isinstance(value, str):
-        found = _VARIABLE.search(value)
-        if found is not None:
-            raise UnmeasuredError(f"{quote(found[0])} is a variable of Soda: it has a value only when Soda runs")
+        match = _VARIABLE.search(value)
+        if match is not None:
+            raise UnmeasuredError(f"{quote(match[0])} is a variable of Soda: it has a value only when Soda runs")
     elif isinstance(value, Mapping):
         refuse_variables(tuple(value.values()))
     elif isinstance(value, list | tuple):
@@ -210,8 +210,8 @@ def refuse_variables(value: object) -> None:
 
 
 def _columns(text: str) -> Iterator[str]:
-    for found in re.finditer(_NAME, text):
-        yield found[0].strip('"`').partition("::")[0]
+    for match in re.finditer(_NAME, text):
+        yield match[0].strip('"`').partition("::")[0]
 
 
 def _list_columns(arguments: Arguments) -> tuple[str, ...]:

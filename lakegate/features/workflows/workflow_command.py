@@ -147,7 +147,8 @@ def draw(
     pinned = _read(InputDocument(file).read(), as_json=as_json) if is_own else None
     workflow = workflow_of(pinned)
     transitions = (
-        DrawnTransition(each.source, each.on, each.to, _operation(each), each.bound) for each in workflow.reached
+        DrawnTransition(transition.source, transition.on, transition.to, _operation(transition), transition.bound)
+        for transition in workflow.reached
     )
     hours = workflow.delay_hours or None
     drawn = select_fields(DrawnWorkflow, workflow, delay_hours=hours, transitions=tuple(transitions))
@@ -165,7 +166,7 @@ def rows(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a table of text."""
     transitions = workflow.reached
     waits = f", {_answer(workflow)}" if _asks(transitions) else ""
-    dates = "".join(f", {each}" for each in _dates(workflow))
+    dates = "".join(f", {date}" for date in _dates(workflow))
     yield f"{workflow.name}, at most {plural(workflow.attempts, 'attempt')}{waits}{dates}"
     for transition in transitions:
         yield f"{transition.source:<11} {transition.on:<{WIDTH}} {transition.to:<12} {_operation(transition)}{_until(transition)}"
@@ -175,8 +176,8 @@ def diagram(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a state diagram of Mermaid, in the words of `lakegate.gate.delivery.protocol`."""
     yield "stateDiagram-v2"
     yield f"  [*] --> {State.RECEIVED}"
-    for each in workflow.reached:
-        yield f"  {each.source} --> {each.to}: {each.on}{_until(each)}"
+    for transition in workflow.reached:
+        yield f"  {transition.source} --> {transition.to}: {transition.on}{_until(transition)}"
     for state in sorted(END_STATES):
         yield f"  {state} --> [*]"
 
@@ -209,10 +210,10 @@ def list_workflows(dependencies: Dependencies) -> CommandResult[PublishedWorkflo
 
     Example: lakegate workflow list
     """
-    found = tuple(published_workflows(dependencies))
-    words = [f"{each.name}: {_changes(each)}" for each in found]
+    workflows = tuple(published_workflows(dependencies))
+    words = [f"{workflow.name}: {_changes(workflow)}" for workflow in workflows]
     nothing = "No workflow is published: every delivery follows `push` (lakegate workflow draw)."
-    return CommandResult(PublishedWorkflows(found), words or [nothing])
+    return CommandResult(PublishedWorkflows(workflows), words or [nothing])
 
 
 def _read(body: bytes, *, as_json: bool = False) -> PlannedWorkflow:

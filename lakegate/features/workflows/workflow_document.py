@@ -142,15 +142,18 @@ def publish_workflow(dependencies: Dependencies, text: bytes) -> Steps[Publicati
 
 def published_workflows(dependencies: Dependencies) -> tuple[PlannedWorkflow, ...]:
     """Every version of every published workflow, in the order of their names and then as they were published."""
-    found = dependencies.registry.snapshot(PREFIX).versions
-    return tuple(_read(dependencies, each) for each in sorted(found, key=lambda each: each.contract))
+    publications = dependencies.registry.snapshot(PREFIX).versions
+    return tuple(
+        _read(dependencies, publication)
+        for publication in sorted(publications, key=lambda publication: publication.contract)
+    )
 
 
 def workflow_named(dependencies: Dependencies, name: str) -> PlannedWorkflow | None:
     """The newest release of a workflow with its major number, e.g. of `strict@1`; None if none is published."""
     workflow, _, line = name.partition("@")
-    found = newest_release(dependencies.registry.contract(f"{PREFIX}{workflow}"), int(line))
-    return _read(dependencies, found) if found else None
+    publication = newest_release(dependencies.registry.contract(f"{PREFIX}{workflow}"), int(line))
+    return _read(dependencies, publication) if publication else None
 
 
 def _read(dependencies: Dependencies, publication: Publication) -> PlannedWorkflow:
@@ -175,19 +178,19 @@ def _workflows_of(dependencies: Dependencies, before: Publication | None) -> Wor
 def _with_workflow(_contract: Contract, dataset: Dataset, plan: Plan, workflows: Workflows) -> Plan:
     """The plan with the workflow that its dataset names, as it is published."""
     name = dataset.policy.workflow
-    found = None if name == PUSH.name else workflows(dataset.name, name)
+    workflow = None if name == PUSH.name else workflows(dataset.name, name)
     waits = (
-        sorted({transition.when for transition in found.transitions if transition.to in PASSIVE_STATES})
-        if found
+        sorted({transition.when for transition in workflow.transitions if transition.to in PASSIVE_STATES})
+        if workflow
         else []
     )
-    if found and waits and dataset.policy.publish_as is PublishAs.PARQUET:
+    if workflow and waits and dataset.policy.publish_as is PublishAs.PARQUET:
         message = (
-            f"With `publishAs: parquet` a delivery cannot wait, and {found.name} lets one wait after "
+            f"With `publishAs: parquet` a delivery cannot wait, and {workflow.name} lets one wait after "
             f"{join_words(waits)}: name a workflow that does not, or publish the files as they arrive (`publishAs: original`)."
         )
         raise ContractError((Problem("waiting-slices", dataset.origin.path, dataset.origin.line, message),))
-    return replace(plan, workflow=found)
+    return replace(plan, workflow=workflow)
 
 
 IN_PLANS: Final = PublishedPlans(_workflows_of, _with_workflow)

@@ -35,8 +35,8 @@ def chains(dependencies: Dependencies) -> tuple[str, ...]:
 
 def published_datasets(dependencies: Dependencies) -> tuple[str, ...]:
     """Every dataset that has a published version, or a route, sorted."""
-    found = dependencies.registry.snapshot()
-    return tuple(sorted(datasets_of_versions(found.versions) | {route.full_name for route in found.routes}))
+    snapshot = dependencies.registry.snapshot()
+    return tuple(sorted(datasets_of_versions(snapshot.versions) | {route.full_name for route in snapshot.routes}))
 
 
 def datasets_of_versions(versions: Iterable[Publication]) -> set[str]:

@@ -108,11 +108,11 @@ def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
 
 def _report(dependencies: Dependencies, dataset: DatasetDeadlines, now: str) -> Steps[DatasetDeadlines]:
     """Put a message into the outbox for each deadline that is missed, once."""
-    found = missed(dataset, now)
+    deadlines = missed(dataset, now)
     if not is_retired(dependencies, dataset.dataset):
-        for each in found:
-            yield from _report_missed(dependencies, dataset, each)
-    return reported(dataset, found)
+        for deadline in deadlines:
+            yield from _report_missed(dependencies, dataset, deadline)
+    return reported(dataset, deadlines)
 
 
 TASK: Final = ScheduledTask(

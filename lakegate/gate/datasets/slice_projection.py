@@ -77,10 +77,10 @@ def _is_after(at: str, bound: datetime | None) -> bool:
 def time_of(written: str) -> datetime:
     """A day (its beginning in UTC) or a time with its zone, in UTC. InputError for another text."""
     try:
-        found = datetime.fromisoformat(written)
+        time = datetime.fromisoformat(written)
         is_day = len(written) == len("YYYY-MM-DD")
-        if found.tzinfo is not None or is_day:
-            return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+        if time.tzinfo is not None or is_day:
+            return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError):
         pass
     raise InputError(f"{quote(written)} is no time: write 2026-11-24, or 2026-11-24T17:55:00Z with a zone")

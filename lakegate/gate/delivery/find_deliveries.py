@@ -263,7 +263,7 @@ def page_of(
     And where the next page begins; None after the last one. `routes`: below them unfinished ones have landed.
     """
     ordered = sorted(datasets, reverse=True)
-    found: list[Delivery] = []
+    deliveries: list[Delivery] = []
     if not ordered:  # the contract has no dataset
         return (), None
     if not place.dataset:
@@ -273,12 +273,14 @@ def page_of(
             landed = (_landed(dependencies, SEARCHED_OPEN, route.prefix) for route in routes)
             staged = failed_and_staged(dependencies, most=SEARCHED_OPEN)
             unfinished = _open(dependencies, SEARCHED_OPEN), staged, *landed
-            found += filter(wanted.admits, {each.id: each for some in unfinished for each in some}.values())
-        shown = [each for each in _not_among(announced, found) if each.full_name in wanted.chains]
-        room = max(limit - len(found), 0)
-        found += map(delivery_of_announcement, shown[:room])
+            deliveries += filter(
+                wanted.admits, {delivery.id: delivery for some in unfinished for delivery in some}.values()
+            )
+        shown = [each for each in _not_among(announced, deliveries) if each.full_name in wanted.chains]
+        room = max(limit - len(deliveries), 0)
+        deliveries += map(delivery_of_announcement, shown[:room])
         if rest := shown[room].place if len(shown) > room else others:
-            return tuple(found), ListPosition(announced=rest)
+            return tuple(deliveries), ListPosition(announced=rest)
     for dataset in ordered:
         if place.dataset and dataset > place.dataset:
             continue
@@ -286,10 +288,10 @@ def page_of(
         for block in dependencies.ledger.newest(dataset, limit, below):
             if not isinstance(block, Block):
                 continue
-            if len(found) >= limit:
-                return tuple(found), ListPosition(dataset, block.height + 1)
-            found.append(at_rest(dependencies, block))
-    return tuple(found), None
+            if len(deliveries) >= limit:
+                return tuple(deliveries), ListPosition(dataset, block.height + 1)
+            deliveries.append(at_rest(dependencies, block))
+    return tuple(deliveries), None
 
 
 def _announced(
@@ -303,9 +305,9 @@ def _announced(
     return [each for each in listed if readable_row(dependencies, each.id) is None], others
 
 
-def _not_among(announced: Iterable[AnnouncedWorkload], found: Iterable[Delivery]) -> Iterator[AnnouncedWorkload]:
+def _not_among(announced: Iterable[AnnouncedWorkload], deliveries: Iterable[Delivery]) -> Iterator[AnnouncedWorkload]:
     """Those whose data is in no delivery that was read since."""
-    keys = {each.key for each in found}
+    keys = {delivery.key for delivery in deliveries}
     return (each for each in announced if not any(map(each.takes, keys)))
 
 
@@ -319,11 +321,13 @@ def find_delivery(dependencies: Dependencies, name: str, among: int) -> Delivery
         return _by_id(dependencies, name.lower())
     latest, landing = recent(dependencies, among), dependencies.places.landing
     key = name.removeprefix(f"s3://{landing}/")
-    same = [each for each in latest if each.key == key]
+    same = [delivery for delivery in latest if delivery.key == key]
     if same:
-        return next((each for each in same if not _replayed(each)), None) or _original(dependencies, same[0])
+        return next((delivery for delivery in same if not _replayed(delivery)), None) or _original(
+            dependencies, same[0]
+        )
     if len(name) >= len("a1b2c3") and _is_hex(name):
-        same = [each for each in latest if each.id.startswith(name.lower())]
+        same = [delivery for delivery in latest if delivery.id.startswith(name.lower())]
     if len(same) == 1:
         return same[0]
     if same:
@@ -333,7 +337,7 @@ def find_delivery(dependencies: Dependencies, name: str, among: int) -> Delivery
     if dependencies.left_out and key.isprintable():  # it may not be among them because its row cannot be read
         for version in every_version(dependencies.objects, landing, key, PAGES):
             dependencies.workloads.find(workload_id(landing, version.key, version.version))
-    hint = did_you_mean(name, (each.key for each in latest))
+    hint = did_you_mean(name, (delivery.key for delivery in latest))
     raise InputError(
         f"none of the latest {plural(among, 'delivery', 'deliveries')} is called so: give the whole workload id.{hint}"
     )
@@ -383,7 +387,7 @@ def _landed(dependencies: Dependencies, limit: int, prefix: str | None = None) -
 
 def _listed(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:
     below = every_version(dependencies.objects, dependencies.places.landing, prefix, PAGES)
-    return (each for each in below if not is_ignored(each.key, each.size, dependencies.places.ignored))
+    return (version for version in below if not is_ignored(version.key, version.size, dependencies.places.ignored))
 
 
 def failed_and_staged(
@@ -402,7 +406,7 @@ def _staged(dependencies: Dependencies, known: frozenset[str]) -> Iterator[str]:
     seen = set(known)
     staged = every_version(dependencies.objects, dependencies.places.lake, lake_layout.STAGING, PAGES)
     with suppress(AccessDenied):  # owners of contracts list their own prefixes alone
-        for identity in (lake_layout.staged_workload(each.key) for each in staged if each.current):
+        for identity in (lake_layout.staged_workload(version.key) for version in staged if version.current):
             if identity not in seen:
                 seen.add(identity)
                 yield identity
@@ -451,11 +455,11 @@ def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
 def _block_of(turn: DeliveryTurn, chain: str) -> Block | None:
     """The block of a finished delivery; None where it cannot be read, or the ledger is that of an earlier time."""
     try:
-        found = turn.gate.ledger.block(chain, turn.row.height)
+        block = turn.gate.ledger.block(chain, turn.row.height)
     except UnreadableItem as refused:
         turn.gate.left_out.append(refused)
         return None
-    return found if isinstance(found, Block) and found.workload == turn.row.id else None
+    return block if isinstance(block, Block) and block.workload == turn.row.id else None
 
 
 def _is_hex(text: str) -> bool:

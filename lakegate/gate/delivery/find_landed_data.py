@@ -83,8 +83,8 @@ def write_parts(dependencies: Dependencies, workload: str, listed: PartList) -> 
     """Write a list. Its description has size and checksum of what it lists, by which `content` identifies a delivery."""
     body = listed.to_bytes()
     where = dependencies.in_lake(lake_layout.parts_key(workload, sha256_of(body)))
-    found = yield from perform(Effect.WRITE_PARTS, dependencies.objects.put, where, body)
-    return SourceObject(found.bucket, found.key, "", "", listed.size, listed.checksum)
+    version = yield from perform(Effect.WRITE_PARTS, dependencies.objects.put, where, body)
+    return SourceObject(version.bucket, version.key, "", "", listed.size, listed.checksum)
 
 
 def collected(turn: DeliveryTurn, terms: Terms) -> PartList | None:
@@ -104,11 +104,11 @@ def collected(turn: DeliveryTurn, terms: Terms) -> PartList | None:
                 chosen = _by_quiet(turn, terms, listed)
         if chosen.is_waiting:
             return None
-        at = {(each.key, each.version): each for each in listed}
+        at = {(version.key, version.version): version for version in listed}
         folder = folder_of(source.key)
         wanted = [at[folder + part.name, part.version] for part in chosen.parts]
         try:
-            sources = tuple(_described(turn.gate, each) for each in wanted)
+            sources = tuple(_described(turn.gate, version) for version in wanted)
         except NotFound:
             return None  # deleted meanwhile: the next look lists the folder again
     return PartList(sources, chosen.problems)
@@ -117,7 +117,7 @@ def collected(turn: DeliveryTurn, terms: Terms) -> PartList | None:
 def versions(dependencies: Dependencies, bucket: str, folder: str) -> Iterator[ObjectVersion]:
     """Every version of the objects directly in a folder; of one key the newest first."""
     below = every_version(dependencies.objects, bucket, folder)
-    return (each for each in below if each.key != folder and folder_of(each.key) == folder)
+    return (version for version in below if version.key != folder and folder_of(version.key) == folder)
 
 
 def is_unfinished(dependencies: Dependencies, bucket: str, folder: str, delivery: DeliveryUnit) -> bool:
@@ -132,11 +132,11 @@ def is_unfinished(dependencies: Dependencies, bucket: str, folder: str, delivery
 
 
 def _by_success(turn: DeliveryTurn, listed: list[ObjectVersion]) -> ChosenParts:
-    of_marker = [each for each in listed if each.key == turn.row.source.key]
-    place = next((at for at, each in enumerate(of_marker) if each.version == turn.row.source.version), None)
+    of_marker = [version for version in listed if version.key == turn.row.source.key]
+    place = next((at for at, version in enumerate(of_marker) if version.version == turn.row.source.version), None)
     if place is None or not of_marker[0].current:
         raise NotFound  # withdrawn by its producer
-    earlier = (each.modified for each in of_marker[place + 1 :] if not _is_gone(turn.gate, each))
+    earlier = (version.modified for version in of_marker[place + 1 :] if not _is_gone(turn.gate, version))
     before = next(earlier, None)
     free = _free(turn, listed)
     return completed_by_success(map(_plain, free), of_marker[place].modified, before)
@@ -153,7 +153,7 @@ def _by_manifest(turn: DeliveryTurn, terms: Terms, listed: list[ObjectVersion]) 
     body = turn.gate.objects.read(turn.row.source.address, 0, MAX_BYTES + 1)
     data = _data(turn.gate, listed, DeliveryUnit.MANIFEST)
     may_arrive = turn.now < manifest.modified + terms.parts_within
-    return completed_by_manifest([_compared(turn.gate, each) for each in data], body, may_arrive=may_arrive)
+    return completed_by_manifest([_compared(turn.gate, version) for version in data], body, may_arrive=may_arrive)
 
 
 def _by_quiet(turn: DeliveryTurn, terms: Terms, listed: list[ObjectVersion]) -> ChosenParts:
@@ -161,14 +161,14 @@ def _by_quiet(turn: DeliveryTurn, terms: Terms, listed: list[ObjectVersion]) -> 
     chosen = completed_by_quiet(map(_plain, free))
     if not chosen.parts:
         raise NotFound
-    newest = max(each.modified for each in free)
+    newest = max(version.modified for version in free)
     return chosen._replace(is_waiting=turn.now < newest + terms.quiet)
 
 
 def _free(turn: DeliveryTurn, listed: list[ObjectVersion]) -> list[ObjectVersion]:
     """Without what belongs to another delivery of the folder already."""
     data = _data(turn.gate, listed, DeliveryUnit(turn.row.completed_by))
-    return [each for each in data if not _is_taken(turn, each)]
+    return [version for version in data if not _is_taken(turn, version)]
 
 
 def _is_taken(turn: DeliveryTurn, version: ObjectVersion) -> bool:
@@ -182,7 +182,11 @@ def _is_taken(turn: DeliveryTurn, version: ObjectVersion) -> bool:
 
 def _data(dependencies: Dependencies, listed: list[ObjectVersion], delivery: DeliveryUnit) -> list[ObjectVersion]:
     ignored, last = dependencies.places.ignored, COMPLETED_BY.get(delivery)
-    return [each for each in listed if not is_ignored(each.key, each.size, ignored) and name_of(each.key) != last]
+    return [
+        version
+        for version in listed
+        if not is_ignored(version.key, version.size, ignored) and name_of(version.key) != last
+    ]
 
 
 def _plain(version: ObjectVersion) -> PartVersion:

@@ -87,7 +87,7 @@ def referred_datasets(
 def _own(dependencies: Dependencies, contract: str, version: str) -> tuple[str, ...]:
     """The contracts that the publisher of a version may use."""
     versions = dependencies.registry.contract(contract).versions
-    return next((each.own for each in versions if each.version == version), ())
+    return next((publication.own for publication in versions if publication.version == version), ())
 
 
 def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], dataset: str) -> bool:
@@ -95,8 +95,8 @@ def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], da
     other, _, number = parts_of(dataset)
     if other == contract or are_named(own, other):
         return True
-    found = leading(dependencies.registry.contract(other), other, number)
-    return found is not None and found.is_open_to(contract, own)
+    publication = leading(dependencies.registry.contract(other), other, number)
+    return publication is not None and publication.is_open_to(contract, own)
 
 
 def observe_received(turn: DeliveryTurn) -> Observation | None:

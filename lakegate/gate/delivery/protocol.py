@@ -220,7 +220,11 @@ ALTERNATIVES: Final = (
 
 def choices(source: str, when: str) -> tuple[Transition, ...]:
     """The transitions that a workflow may have for an observation, that of `PUSH` first; none if it is no observation."""
-    return tuple(each for each in (*PUSH.transitions, *ALTERNATIVES) if (each.source, each.on) == (source, when))
+    return tuple(
+        transition
+        for transition in (*PUSH.transitions, *ALTERNATIVES)
+        if (transition.source, transition.on) == (source, when)
+    )
 
 
 def workflow_of(pinned: PlannedWorkflow | None) -> Workflow:
@@ -234,6 +238,6 @@ def workflow_of(pinned: PlannedWorkflow | None) -> Workflow:
         next(row for row in choices(transition.source, transition.when) if row.to == transition.to)
         for transition in pinned.transitions
     ]
-    table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
+    table = {(transition.source, transition.on): transition for transition in (*PUSH.transitions, *chosen)}
     given = (pinned.wait_days, pinned.publish_at, pinned.delay_hours, pinned.waits_for)
     return Workflow(pinned.name, pinned.attempts, tuple(table.values()), *given)

@@ -32,7 +32,11 @@ def chosen_version(turn: DeliveryTurn, written: str) -> ChosenVersion:
     Raises InputError if it is not published, is of another contract than the delivery, or has no such dataset.
     """
     contract, _, version = written.rpartition("@")
-    versions = {each.version: each for each in turn.gate.registry.contract(contract).standing} if contract else {}
+    versions = (
+        {publication.version: publication for publication in turn.gate.registry.contract(contract).standing}
+        if contract
+        else {}
+    )
     if version not in versions:
         there = f"; published: {join_words(sorted(versions))}" if versions else ""
         raise InputError(f"{quote(written)} is no published version: write CONTRACT@VERSION{there}")

@@ -82,7 +82,7 @@ def batch_policy(job: JobSettings, lake: str, batch: BatchScope) -> str:
 def dataset_policy(job: JobSettings, lake: str, request: Request, dataset: str) -> str:
     """The policy of a run that measures what was accepted of a dataset; it reads versions of objects."""
     datasets = dict.fromkeys((dataset, *(reference.dataset for reference in request.references if reference.parts)))
-    plans = {request.plan_uri, *(part.plan_uri for found in request.references for part in found.parts)}
+    plans = {request.plan_uri, *(part.plan_uri for reference in request.references for part in reference.parts)}
     exact = [*map(_place, sorted(plans)), *_accepted(lake, datasets)]
     return _within_limit(job, lake, [f"{_place(request.output_uri)}/*"], exact, VERSIONS)
 
@@ -152,7 +152,7 @@ def start_request(turn: DeliveryTurn, request: Request) -> dict[str, object]:
     It is stored with the attempt, so a retry, or another release, invokes or starts the same.
     """
     job, size = turn.gate.places.job, sum(part.size for part in request.parts)
-    earlier = {each.cause for each in turn.row.failed if each.number > turn.row.first}
+    earlier = {attempt.cause for attempt in turn.row.failed if attempt.number > turn.row.first}
     if not job.judge or size >= job.small or earlier - {FailureCause.OVERTAKEN, *OF_VALIDATORS}:
         policy = run_policy(job, turn.gate.places.lake, request)
         arguments = ["--request", f"{request.output_uri}/request.json"]
@@ -326,7 +326,7 @@ def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCa
 
 def _overtaken(workload: Workload) -> int:
     """The number of attempts just before this one that were overtaken."""
-    return sum(1 for _ in takewhile(lambda each: each.cause is FailureCause.OVERTAKEN, reversed(workload.failed)))
+    return sum(1 for _ in takewhile(lambda attempt: attempt.cause is FailureCause.OVERTAKEN, reversed(workload.failed)))
 
 
 def uncounted(turn: DeliveryTurn, cause: FailureCause | None) -> int:
@@ -337,7 +337,7 @@ def uncounted(turn: DeliveryTurn, cause: FailureCause | None) -> int:
     """
     if cause is None:
         return 0
-    before = sum(each.cause is cause for each in turn.row.failed if each.number > turn.row.first)
+    before = sum(attempt.cause is cause for attempt in turn.row.failed if attempt.number > turn.row.first)
     timing = turn.gate.timing
     bounds = {FailureCause.NOT_STARTED: timing.waits, FailureCause.BATCH_FAILED: timing.splits}
     return int(cause in {*FREE, FailureCause.OVERTAKEN} or (cause in bounds and before < bounds[cause]))

@@ -104,10 +104,10 @@ def damages(
     with ThreadPoolExecutor(AT_ONCE) as workers:
         while batch := tuple(islice(named, BATCH)):
             yield from filter(None, workers.map(partial(_compare, dependencies, erasures), batch))
-            known.update(_digest(each.key) for _, each in batch)
+            known.update(_digest(stored.key) for _, stored in batch)
             count += len(batch)
             compared(count)
-    replaced = {each.height for each in recorded if each.kind in {DONE, RESTORED}}
+    replaced = {block.height for block in recorded if block.kind in {DONE, RESTORED}}
     yield from _extra(dependencies, chain, height, known, replaced)
     for fault in compare_manifest.manifest_faults(dependencies, chain, height):
         yield DamagedObject(Damage(fault.what), fault.key, "", fault.version, None, "", ", ".join(fault.members))
@@ -122,7 +122,7 @@ def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tupl
 def _recorded(dependencies: Dependencies, chain: str) -> tuple[AnyBlock, ...]:
     """Erasures and restorations of the whole chain: one that was recorded meanwhile is no damage."""
     recorded = (parse_block(text) for text in dependencies.ledger.texts(chain) if is_recorded(text))
-    return tuple(each for each in recorded if each is not None)
+    return tuple(block for block in recorded if block is not None)
 
 
 def _compare(dependencies: Dependencies, erasures: Erasures, named: tuple[Block, LedgerObject]) -> DamagedObject | None:
@@ -170,10 +170,10 @@ def _damage(
     if current is None and overdue >= timedelta():
         return None if _was_replayed(dependencies, block) else Damage.EXPIRED
     is_current = current is not None and current.version == wanted.version
-    found = current if is_current else version_in_lake(dependencies, wanted.key, wanted.version)
-    if found is None:
+    version = current if is_current else version_in_lake(dependencies, wanted.key, wanted.version)
+    if version is None:
         return None if _was_replayed(dependencies, block) else Damage.LOST
-    if found.size != wanted.size or (wanted.checksum and found.checksum != wanted.checksum):
+    if version.size != wanted.size or (wanted.checksum and version.checksum != wanted.checksum):
         return Damage.ALTERED
     if is_current:
         return Damage.OVERDUE if overdue > GRACE else None
@@ -186,17 +186,17 @@ def _extra(
     """Current objects of the accepted folder that no block names. `replaced`: heights of erasures and restorations."""
     top = max(height, dependencies.ledger.head(chain).height)
     heights = dependencies.places.segment_heights
-    for each in itertools.chain(versions_of(dependencies, f"accepted/{chain}/"), _beside(dependencies, chain)):
-        if not each.current or each.key == lake_layout.manifest_key(chain) or _digest(each.key) in known:
+    for version in itertools.chain(versions_of(dependencies, f"accepted/{chain}/"), _beside(dependencies, chain)):
+        if not version.current or version.key == lake_layout.manifest_key(chain) or _digest(version.key) in known:
             continue
-        if lake_layout.is_rebuilt(chain, each.key) or compare_manifest.is_segment(
-            each.key, chain, top, heights, replaced
+        if lake_layout.is_rebuilt(chain, version.key) or compare_manifest.is_segment(
+            version.key, chain, top, heights, replaced
         ):
             continue
-        folder = DELIVERY_FOLDER.search(each.key)
+        folder = DELIVERY_FOLDER.search(version.key)
         row = readable_row(dependencies, folder[1]) if folder else None
-        if row is None or not _is_arriving(dependencies, row, each.key, height):
-            yield DamagedObject(Damage.EXTRA, each.key, "", each.version, None, row.id if row else "", _file(row))
+        if row is None or not _is_arriving(dependencies, row, version.key, height):
+            yield DamagedObject(Damage.EXTRA, version.key, "", version.version, None, row.id if row else "", _file(row))
 
 
 def _beside(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:

@@ -55,13 +55,13 @@ class Passed:
 
     def through(self, stored: Iterable[SignedText]) -> Iterator[SignedText]:
         """The same blocks."""
-        for each in stored:
-            self.height, self.digest = self.height + 1, hashlib.sha3_256(each.text).hexdigest()
+        for text in stored:
+            self.height, self.digest = self.height + 1, hashlib.sha3_256(text.text).hexdigest()
             if self.height in self.wanted:
                 self.digests[self.height] = self.digest
-            if self.blocks is not None and (block := parse_block(each.text)) is not None:
+            if self.blocks is not None and (block := parse_block(text.text)) is not None:
                 self.blocks.append(block)
-            yield each
+            yield text
 
 
 def stored_faults(  # noqa: PLR0913 - what a chain is verified by

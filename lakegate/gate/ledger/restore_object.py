@@ -44,10 +44,10 @@ def lost_object(dependencies: Dependencies, key: str) -> LostObject:
     chain = "/".join(folders[1:FOLDERS])
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)
-    found = next((block for block in deliveries(blocks) if any(stored.key == key for stored in block.objects)), None)
-    if found is None:
+    delivery = next((block for block in deliveries(blocks) if any(stored.key == key for stored in block.objects)), None)
+    if delivery is None:
         raise InputError(f"no delivery of {chain} has the object {key} (lakegate log {chain})")
-    stated = next((stored for stored in erasures.objects_of(found) if stored.key == key), None)
+    stated = next((stored for stored in erasures.objects_of(delivery) if stored.key == key), None)
     if stated is None:
         raise InputError(f"an erasure left nothing of {key}: it is not put back")
     if erasures.planned(key):
@@ -58,7 +58,7 @@ def lost_object(dependencies: Dependencies, key: str) -> LostObject:
         )
     if not stated.checksum:
         raise InputError(f"the ledger has no checksum of {key}: nothing proves that a file is the same")
-    return LostObject(chain, found.workload, stated, version_in_lake(dependencies, key))
+    return LostObject(chain, delivery.workload, stated, version_in_lake(dependencies, key))
 
 
 def record_restored(dependencies: Dependencies, lost: LostObject, version: str) -> Steps[None]:

@@ -63,8 +63,8 @@ class Erasures:
 
     def objects_of(self, block: Block) -> tuple[LedgerObject, ...]:
         """The objects of a delivery as they are now; those of which nothing is left are missing."""
-        found = (self.left[stored.key].current if stored.key in self.left else stored for stored in block.objects)
-        return tuple(each for each in found if each is not None)
+        objects = (self.left[stored.key].current if stored.key in self.left else stored for stored in block.objects)
+        return tuple(stored for stored in objects if stored is not None)
 
     def rows_of(self, objects: Iterable[LedgerObject]) -> int | None:
         """The number of rows erased from objects of blocks; None where that is not known."""

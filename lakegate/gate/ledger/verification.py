@@ -138,11 +138,11 @@ class _Following(NamedTuple):
         assert block.slices
         if block.slices[0].offset != self.offset:
             yield Wrong.OFFSETS, f"not from {self.offset} on"
-        latest = max(each.event_time[1] for each in block.slices)
+        latest = max(piece.event_time[1] for piece in block.slices)
         why = watermark_fault(self.watermark, block.watermark or NONE, latest)
         if why:
             yield Wrong.WATERMARK, why
-        stated = {each.system_time for each in block.slices}
+        stated = {piece.system_time for piece in block.slices}
         if len(stated) > 1 or any(each is not None and each <= self.system_time for each in stated):
             yield Wrong.SYSTEM_TIME, f"not one time after {self.system_time or 'none'}"
 

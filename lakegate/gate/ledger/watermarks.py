@@ -22,7 +22,7 @@ def watermark_after(plan: Plan, result: Result, judged_at: str) -> str:
     minutes = plan.policy.watermark_minutes
     if minutes is None or not result.slices:
         return result.watermark
-    latest = min(max(each.event_times[1] for each in result.slices), moment(instant_of(judged_at)))
+    latest = min(max(piece.event_times[1] for piece in result.slices), moment(instant_of(judged_at)))
     delay = timedelta(minutes=minutes)
     return max(moment(max(instant_of(latest), _FIRST + delay) - delay), result.watermark)
 

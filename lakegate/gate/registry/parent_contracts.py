@@ -60,7 +60,9 @@ def published_before(dependencies: Dependencies, text: bytes) -> Publication | N
     contract, version = identity(text)
     versions = dependencies.registry.contract(contract).versions if is_usable(contract) else ()
     wanted = version, document_key(text)
-    return next((each for each in versions if (each.version, each.document) == wanted), None)
+    return next(
+        (publication for publication in versions if (publication.version, publication.document) == wanted), None
+    )
 
 
 def parents_of(
@@ -76,8 +78,14 @@ def parents_of(
 
     def find(parent: str, number: int) -> ParentDocument | None:
         now = dependencies.moment
-        found = parent_in_force(dependencies.registry.contract(parent), number, now) if is_usable(parent) else None
-        return None if found is None or not found.is_open_to(contract, own) else document_of(dependencies, found)
+        publication = (
+            parent_in_force(dependencies.registry.contract(parent), number, now) if is_usable(parent) else None
+        )
+        return (
+            None
+            if publication is None or not publication.is_open_to(contract, own)
+            else document_of(dependencies, publication)
+        )
 
     return find
 
@@ -104,7 +112,9 @@ def broken_children(
     `seen` is the parent, with or without this version.
     """
     version, number = compiled.version, compiled.major
-    others = replace(seen, versions=tuple(each for each in seen.versions if each.version != version))
+    others = replace(
+        seen, versions=tuple(publication for publication in seen.versions if publication.version != version)
+    )
     current = parent_in_force(others, number, at)
     if not is_release(version) or (current is not None and current.precedence > precedence(version)):
         return
@@ -139,12 +149,12 @@ def _broken(
             return resolve(text, above).examined.errors
 
         datasets = tuple(full_dataset_name(child, dataset, number) for dataset in publication.datasets)
-        notices = (each.version for name in datasets for each in dependencies.datasets.get(name).parents)
+        notices = (notice.version for name in datasets for notice in dependencies.datasets.get(name).parents)
         has_notice = inherits[0] in {notice.rpartition("@")[0] for notice in notices}
         own = (*errors(document.parents), *(errors(only(inherits, before)) if before and has_notice else ()))
-        known = {(each.code, each.path) for each in own}
+        known = {(problem.code, problem.path) for problem in own}
         after = errors(only(inherits, parent))
-        problems = tuple(each for each in after if (each.code, each.path) not in known)
+        problems = tuple(problem for problem in after if (problem.code, problem.path) not in known)
         if problems:
             yield WeakerChild(child, publication.version, dict(publication.labels).get("owner", ""), problems, datasets)
 
@@ -187,7 +197,7 @@ def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: C
 def _weaker_later(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
     number = major(compiled.needs[0].name.rpartition("@")[2])
     own = resolve(compiled.document, pinned({need.name: need.text for need in compiled.needs})).examined.errors
-    known = {(each.code, each.path) for each in own}
+    known = {(problem.code, problem.path) for problem in own}
     for parent in _announced(dependencies, compiled.parent, number):
         if not parent.is_open_to(compiled.contract, compiled.own):
             continue
@@ -203,9 +213,9 @@ def _announced(dependencies: Dependencies, contract: str, number: int) -> Iterat
     """The releases of a major number that are inherited from a day to come, and are the highest on that day."""
     above, now = dependencies.registry.contract(contract), dependencies.moment
     for day in sorted({version.inherited_from for version in above.versions if version.inherited_from > now}):
-        found = parent_in_force(above, number, day)
-        if found is not None and found.inherited_from == day:
-            yield found
+        publication = parent_in_force(above, number, day)
+        if publication is not None and publication.inherited_from == day:
+            yield publication
 
 
 def children_to_notify(
@@ -248,5 +258,5 @@ def still_weaker(dependencies: Dependencies, dataset: DatasetState) -> tuple[Par
     contract, _, number = parts_of(dataset.name)
     newest = newest_release(dependencies.registry.contract(contract), number)
     parent, _, version = newest.needs[0][0].rpartition("@") if newest and newest.needs else ("", "", "")
-    named = ((each, *each.version.rpartition("@")) for each in dataset.parents)
+    named = ((notice, *notice.version.rpartition("@")) for notice in dataset.parents)
     return tuple(notice for notice, of, _, new in named if of == parent and precedence(version) < precedence(new))

@@ -118,12 +118,12 @@ def info_event(plan: Plan) -> OtherEvent:
 
 def license_event(plan: Plan) -> OtherEvent:
     """The licence."""
-    found = plan.about.license if plan.about else None
-    if found is None:
+    licence = plan.about.license if plan.about else None
+    if licence is None:
         return UNSTATED["SetLicense"]
-    spdx = {"spdx_id": found.spdx} if found.spdx else {}
-    named = {"short_name": found.short_name or found.spdx or found.name, "name": found.name}
-    return OtherEvent("SetLicense", {**named, **spdx, "website_url": found.url})
+    spdx = {"spdx_id": licence.spdx} if licence.spdx else {}
+    named = {"short_name": licence.short_name or licence.spdx or licence.name, "name": licence.name}
+    return OtherEvent("SetLicense", {**named, **spdx, "website_url": licence.url})
 
 
 def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent | None:

@@ -77,45 +77,45 @@ def check_names(state: ChainState, ledger: CheckedLedger | None, proof: Proof) -
         raise InputError(f"this is the dataset {state.id} of {dataset}, not {wanted}")
 
 
-def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, object]:
+def as_document(copy: DatasetCopy, folder: Path, proof: Proof) -> dict[str, object]:
     """For machines."""
-    ledger = found.ledger
+    ledger = copy.ledger
     return {
-        "dataset": found.name,
-        "id": str(found.state.id),
+        "dataset": copy.name,
+        "id": str(copy.state.id),
         "folder": str(folder),
-        "head": found.state.head,
-        "license": found.state.license and {name: found.state.license.get(name) for name in LICENSE},
-        "blocks": found.blocks,
-        "slices": len(found.added),
-        "rows": sum(entry.data.rows for entry in found.added),
-        "bytes": sum(entry.data.size for entry in found.added),
+        "head": copy.state.head,
+        "license": copy.state.license and {name: copy.state.license.get(name) for name in LICENSE},
+        "blocks": copy.blocks,
+        "slices": len(copy.added),
+        "rows": sum(entry.data.rows for entry in copy.added),
+        "bytes": sum(entry.data.size for entry in copy.added),
         "ledger": ledger and {"line": ledger.dataset, "height": ledger.height, "digest": ledger.digest},
         "left_out": ledger.unproven if ledger else 0,
         "signatures": ledger and chain_proofs.as_document(proof.signatures, proof.anchors),
     }
 
 
-def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
+def in_words(copy: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
     """For people. `new`: a word before what is counted."""
-    rows, size = (sum(getattr(entry.data, name) for entry in found.added) for name in ("rows", "size"))
-    slices = plural(len(found.added), "slice")
-    yield f"{found.name}: {plural(found.blocks, f'{new}block')}"
+    rows, size = (sum(getattr(entry.data, name) for entry in copy.added) for name in ("rows", "size"))
+    slices = plural(len(copy.added), "slice")
+    yield f"{copy.name}: {plural(copy.blocks, f'{new}block')}"
     yield f"  {slices}, each as its block states: {plural(rows, 'row')}, {plural(size, 'byte')}"
-    yield f"  identity  {found.state.id}"
-    yield f"  head      {found.state.head}"
-    if found.state.license:
-        terms = (found.state.license.get(name) for name in ("name", "website_url"))
+    yield f"  identity  {copy.state.id}"
+    yield f"  head      {copy.state.head}"
+    if copy.state.license:
+        terms = (copy.state.license.get(name) for name in ("name", "website_url"))
         yield f"  licence   {' '.join(quote(term) for term in terms if term)}"
-    if found.ledger is None:
+    if copy.ledger is None:
         yield "Another tool wrote this dataset: it has no verdicts of Lakegate."
     else:
         yield "The ledger in its attachments is intact, and gives this dataset."
-        yield f"  height and digest  {found.ledger.height}={found.ledger.digest}"
-        if found.ledger.unproven:
-            blocks = plural(found.ledger.unproven, "block")
+        yield f"  height and digest  {copy.ledger.height}={copy.ledger.digest}"
+        if copy.ledger.unproven:
+            blocks = plural(copy.ledger.unproven, "block")
             yield f"Left out: {blocks} of the ledger above, which no signature covers yet; --unsigned takes them."
-        yield from chain_proofs.in_words(proof.signatures, found.ledger.height, proof.anchors)
+        yield from chain_proofs.in_words(proof.signatures, copy.ledger.height, proof.anchors)
 
 
 # ---- The ledger in the attachments ----
@@ -312,9 +312,9 @@ def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None) -
     if place.id:
         proof = proof._replace(names=proof.names | {place.id})
     with readable_errors():
-        found = imported(source_of(place.address, place.authorization), FolderPlace(folder), proof)
-    words = (*in_words(found, "new ", proof), f"Read its rows: lakegate dataset read {folder}")
-    return CommandResult(as_document(found, folder, proof), words)
+        copy = imported(source_of(place.address, place.authorization), FolderPlace(folder), proof)
+    words = (*in_words(copy, "new ", proof), f"Read its rows: lakegate dataset read {folder}")
+    return CommandResult(as_document(copy, folder, proof), words)
 
 
 def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCopy:
@@ -416,9 +416,9 @@ def _bring_slice(  # noqa: PLR0913, PLR0917 - a slice on its way has these parts
     name = f"data/{added.data.physical}"
     if folder.size(name) == added.data.size:  # of an interrupted run; fetched again if it was damaged since
         with suppress(InputError):
-            found = check_file(folder.path / name, added.data, added.fields, stated, before)
+            time = check_file(folder.path / name, added.data, added.fields, stated, before)
             arrived(added.data.size)
-            return found
+            return time
     try:
         with folder.new(name) as part:
             _fetch(source, name, added.data.size, part, arrived)
@@ -450,9 +450,9 @@ def verify_dataset(folder: Path, proof: Proof) -> CommandResult[dict[str, object
         raise InputError(
             f"{folder} has no dataset: refs/head is missing; `lakegate dataset import SOURCE {folder}` brings one"
         )
-    found, faults = _verify_folder(FolderPlace(folder), proof)
-    document = {"faults": faults, **(as_document(found, folder, proof) if found else {})}
-    words = in_words(found, "", proof) if found and not faults else _faults_in_words(folder, faults)
+    copy, faults = _verify_folder(FolderPlace(folder), proof)
+    document = {"faults": faults, **(as_document(copy, folder, proof) if copy else {})}
+    words = in_words(copy, "", proof) if copy and not faults else _faults_in_words(folder, faults)
     return CommandResult(document, words, BROKEN if faults else AS_STATED)
 
 

@@ -105,13 +105,13 @@ class OdfPlace(OdfSource, Protocol):
 
 def is_whole(source: OdfSource, name: str) -> bool:
     """Whether an object is there, and has the bytes whose hash is its name."""
-    found = hashlib.sha3_256()
+    digest = hashlib.sha3_256()
     try:
         for piece in source.pieces(name):
-            found.update(piece)
+            digest.update(piece)
     except NotFound:
         return False
-    return PurePosixPath(name).name == multihash(HashCode.SHA3_256, found.digest())
+    return PurePosixPath(name).name == multihash(HashCode.SHA3_256, digest.digest())
 
 
 def read(source: OdfSource, name: str, most: int) -> bytes:
@@ -385,13 +385,13 @@ def check_file(
 
     Returns its own last system time.
     """
-    found = checked_slice(path, data, fields)
-    first, last = found.system_times
+    statistics = checked_slice(path, data, fields)
+    first, last = statistics.system_times
     if before is not None and first < before:
         raise InputError(f"its system time {moment(first)} is before that of the slice below, {moment(before)}")
     if stated is None:
         return last
-    if stated.event_time != tuple(map(moment, found.event_times)):
+    if stated.event_time != tuple(map(moment, statistics.event_times)):
         raise InputError("its event times are others than the ledger states")
     if stated.system_time is not None and {stated.system_time} != {moment(first), moment(last)}:
         raise InputError("its system times are others than the ledger states")
@@ -554,15 +554,15 @@ def checked_slice(path: Path, stated: DataSlice, fields: Iterable[Mapping[str, A
     if path.stat().st_size != stated.size or _physical(path) != stated.physical:
         raise InputError("its bytes are others than its name says")
     try:
-        found, logical = _read(path, stated.rows, bare(fields))
+        statistics, logical = _read(path, stated.rows, bare(fields))
     except UnreadableError as error:
         raise InputError(error.finding.message) from None
-    offsets = found.first_offset, found.last_offset
+    offsets = statistics.first_offset, statistics.last_offset
     if offsets != (stated.start, stated.end):
         raise InputError(f"it has the offsets {offsets[0]} to {offsets[1]}, not {stated.start} to {stated.end}")
     if logical != stated.logical:
         raise InputError("its rows have another logical hash")
-    return found
+    return statistics
 
 
 def _physical(path: Path) -> str:

@@ -187,9 +187,9 @@ class _Reader:
             path = member_path(within, name) if within else column_path(name)
             self.list_rest(place, ("name", "type", "extra"), path)
             self.list_rest(place["extra"], (DESCRIPTION,), path)
-            found = self._value(place["type"], path, place["extra"][DESCRIPTION].text)
-            if found is not None:
-                yield found
+            field = self._value(place["type"], path, place["extra"][DESCRIPTION].text)
+            if field is not None:
+                yield field
 
     def list_rest(self, place: Place, read: tuple[str, ...], path: str) -> None:
         """List the keys that have no equivalent."""
@@ -206,28 +206,28 @@ class _Reader:
             inner = inner["inner"]
         kind = _kind_at(inner)
         self.list_rest(inner, ("kind", *PARTS.get(kind, ()), *OPTIONS.get(kind, ())), path)
-        found = (
+        field = (
             self._read_nested(kind, inner, path, description)
             if kind in PARTS
             else self._scalar(inner, path, description)
         )
-        if found is None:
+        if field is None:
             self.schema.lose(path, f"left out: no logical type has values of the type {quote(kind or 'none')}")
         elif inner is place and not is_key:
             self.schema.rule("required", path)
-        return found
+        return field
 
     def _read_nested(self, kind: str, place: Place, path: FieldPath, description: str | None) -> Field | None:
         if kind == "struct":
             parts = list(self.fields(place["fields"].items, path))
             return self.schema.nested(path, "object", parts, description) if parts else None
         if kind == "list":
-            declared, found = "array", [self._value(place["itemType"], element_path(path))]
+            declared, fields = "array", [self._value(place["itemType"], element_path(path))]
         else:
             key = self._value(place["keyType"], member_path(path, KEY), is_key=True)
-            declared, found = "map", [key, self._value(place["valueType"], member_path(path, VALUE))]
-        known = [entry for entry in found if entry is not None]
-        return self.schema.nested(path, declared, known, description) if len(known) == len(found) else None
+            declared, fields = "map", [key, self._value(place["valueType"], member_path(path, VALUE))]
+        known = [entry for entry in fields if entry is not None]
+        return self.schema.nested(path, declared, known, description) if len(known) == len(fields) else None
 
     def _scalar(self, place: Place, path: FieldPath, description: str | None) -> Field | None:
         kind = TYPES.get(_kind_at(place))

@@ -34,15 +34,15 @@ _INT, _FLOAT, _BINARY, _TEXT, _BOOL, _DECIMAL, _DATE, _TIME, _TIMESTAMP, _LIST =
 _BITS = (1 << 64) - 1
 
 
-def unwrapped(found: pa.DataType) -> pa.DataType:
+def unwrapped(storage_type: pa.DataType) -> pa.DataType:
     """The type of the values themselves, where Arrow has a dictionary, runs or an extension of them."""
     while True:
-        if isinstance(found, pa.BaseExtensionType):
-            found = found.storage_type
-        elif is_type.is_dictionary(found) or is_type.is_run_end_encoded(found):
-            found = found.value_type
+        if isinstance(storage_type, pa.BaseExtensionType):
+            storage_type = storage_type.storage_type
+        elif is_type.is_dictionary(storage_type) or is_type.is_run_end_encoded(storage_type):
+            storage_type = storage_type.value_type
         else:
-            return found
+            return storage_type
 
 
 def prefix(found: pa.DataType) -> bytes | None:
@@ -151,10 +151,10 @@ class LogicalHash:
 
     def digest(self) -> bytes:
         """32 bytes, of the rows so far."""
-        found = self._fields.copy()
+        digest = self._fields.copy()
         for column in self._columns:
-            found.update(column.digest())
-        return found.digest()
+            digest.update(column.digest())
+        return digest.digest()
 
 
 def _leaves(arrays: Iterable[pa.Array]) -> Iterator[pa.Array]:
@@ -187,9 +187,9 @@ def _hash_input(array: pa.Array) -> memoryview:
         width = array.type.bit_width // 8
         begin = array.offset * width
         return memoryview(array.buffers()[1] or b"")[begin : begin + len(array) * width]
-    found = _encode_values(array)
-    offsets = _offsets(found)
-    return memoryview(found.buffers()[2] or b"")[offsets[0] : offsets[-1]]
+    values = _encode_values(array)
+    offsets = _offsets(values)
+    return memoryview(values.buffers()[2] or b"")[offsets[0] : offsets[-1]]
 
 
 def encoded(array: pa.Array) -> pa.Array:
@@ -288,8 +288,8 @@ def statistics_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Slice
         known = np.asarray(columns[2].cast("int64"))
         if (np.diff(known) < 0).any() or (times[0] and _moment(columns[2][0]) < times[0][-1]):
             raise InputError("the system times go back")
-        for found, column in zip(times, columns[2:], strict=True):
-            found += [_moment(bound) for bound in pc.min_max(column).values()]
+        for moments, column in zip(times, columns[2:], strict=True):
+            moments += [_moment(bound) for bound in pc.min_max(column).values()]
     if pending:
         raise InputError("a correction is not a pair")
     if first is None or following is None:
@@ -304,14 +304,14 @@ def _check_types(schema: pa.Schema) -> None:
         places = schema.get_all_field_indices(name)
         if len(places) != 1:
             raise InputError(f"a slice has one column {name}")
-        found = schema.field(places[0]).type
-        is_moment = is_type.is_timestamp(found) and found.tz == "UTC"
+        kind = schema.field(places[0]).type
+        is_moment = is_type.is_timestamp(kind) and kind.tz == "UTC"
         if not (
-            is_type.is_integer(found)
+            is_type.is_integer(kind)
             if name in COMMON[:2]
-            else is_moment or (name == "event_time" and is_type.is_date32(found))
+            else is_moment or (name == "event_time" and is_type.is_date32(kind))
         ):
-            raise InputError(f"the column {name} has another type than in ODF ({found})")
+            raise InputError(f"the column {name} has another type than in ODF ({kind})")
 
 
 def _check_pairs(operations: np.ndarray[tuple[int], np.dtype[np.int64]], *, is_pending: bool) -> bool:
@@ -326,10 +326,10 @@ def _check_pairs(operations: np.ndarray[tuple[int], np.dtype[np.int64]], *, is_p
 
 def _moment(bound: pa.Scalar) -> datetime:
     try:
-        found: date = (bound if is_type.is_date32(bound.type) else bound.cast(pa.timestamp("us", "UTC"))).as_py()
+        day: date = (bound if is_type.is_date32(bound.type) else bound.cast(pa.timestamp("us", "UTC"))).as_py()
     except (ValueError, OverflowError):
         raise InputError("a time is beyond the years 1 to 9999, or finer than microseconds") from None
-    return found if isinstance(found, datetime) else datetime.combine(found, time(), UTC)
+    return day if isinstance(day, datetime) else datetime.combine(day, time(), UTC)
 
 
 # ---- Both hashes of a Parquet file ----
@@ -394,12 +394,12 @@ def _readable(path: Path) -> Iterator[BufferedReader]:
 def is_as_stated(path: Path, stated: LedgerSlice) -> bool:
     """Whether a file is the slice that a block describes; a file that is no slice is not."""
     try:
-        found, digests = slice_in(path), digest_of(path)
+        statistics, digests = slice_in(path), digest_of(path)
     except InputError:
         return False
-    times = tuple(moment(entry.astimezone(UTC)) for entry in found.event_times)
-    is_its_turn = stated.system_time is None or {stated.system_time} == set(map(moment, found.system_times))
-    return is_its_turn and (found.first_offset, digests.rows, times, digests.logical, digests.physical) == (
+    times = tuple(moment(entry.astimezone(UTC)) for entry in statistics.event_times)
+    is_its_turn = stated.system_time is None or {stated.system_time} == set(map(moment, statistics.system_times))
+    return is_its_turn and (statistics.first_offset, digests.rows, times, digests.logical, digests.physical) == (
         stated.offset,
         stated.rows,
         stated.event_time,

@@ -40,12 +40,12 @@ class Moment(NamedTuple):
         """In whole microseconds, rounded down; InputError for a time that Python does not have."""
         try:
             day = datetime(self.year, 1, 1, tzinfo=UTC) + timedelta(self.ordinal - 1)
-            found = day + timedelta(seconds=self.seconds_from_midnight, microseconds=self.nanoseconds // 1000)
+            time = day + timedelta(seconds=self.seconds_from_midnight, microseconds=self.nanoseconds // 1000)
         except (ValueError, OverflowError):
-            found = None
-        if found is None or found.year != self.year or self.seconds_from_midnight >= DAY:
+            time = None
+        if time is None or time.year != self.year or self.seconds_from_midnight >= DAY:
             raise InputError("a time is none: its year, day or second does not exist")
-        return found
+        return time
 
 
 def moment_of(time: datetime) -> Moment:
@@ -133,15 +133,15 @@ def block_hash(body: bytes) -> str:
 
 def block_in(body: bytes) -> MetadataBlock:
     """The block of an envelope. InputError where it is none, or has an event that Lakegate cannot follow."""
-    found = _content(body)
-    time, event = Moment(**_there(found, "system_time")), _event(_there(found, "event_type"), found["event"])
-    return MetadataBlock(time, _previous(found), found["sequence_number"], event)
+    content = _content(body)
+    time, event = Moment(**_there(content, "system_time")), _event(_there(content, "event_type"), content["event"])
+    return MetadataBlock(time, _previous(content), content["sequence_number"], event)
 
 
 def link_in(body: bytes) -> tuple[str | None, int]:
     """The hash of the block before, and the number of the block: to walk a chain, its events need not be read."""
-    found = _content(body, ("prev_block_hash", "sequence_number"))
-    return _previous(found), found["sequence_number"]
+    content = _content(body, ("prev_block_hash", "sequence_number"))
+    return _previous(content), content["sequence_number"]
 
 
 def _content(body: bytes, only: Collection[str] | None = None) -> dict[str, Any]:

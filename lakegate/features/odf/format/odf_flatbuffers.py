@@ -54,11 +54,11 @@ class StructField:
     @property
     def places(self) -> tuple[int, ...]:
         """The offset of each number, and the end of all of them."""
-        found, end = [], 0
+        places, end = [], 0
         for width in (*map(calcsize, self.fields.values()), self.widest):
-            found.append(end + -end % width)
-            end = found[-1] + width
-        return tuple(found)
+            places.append(end + -end % width)
+            end = places[-1] + width
+        return tuple(places)
 
     @property
     def widest(self) -> int:
@@ -324,10 +324,10 @@ class _Reader:
             if bool(number) != bool(at) or number > len(kind.tables):
                 raise NotOdfError(f"{field} is none of the kinds that ODF has")
             if number:
-                found = kind.tables[number - 1]
-                is_known = found in TABLES
-                value[f"{field}_type"] = found
-                value[field] = self.table(found, self.reference(at), depth + 1) if is_known else {}
+                table = kind.tables[number - 1]
+                is_known = table in TABLES
+                value[f"{field}_type"] = table
+                value[field] = self.table(table, self.reference(at), depth + 1) if is_known else {}
         elif at:
             value[field] = self.referred(kind, at, depth)
 
@@ -434,8 +434,8 @@ def _table(builder: Builder, table: str, value: Mapping[str, Any]) -> int:
             place = referred[name]
             match kind:
                 case NumberField(code, names, optional):
-                    found = names.index(value[name]) if names else value[name]
-                    builder.PrependSlot(_FLAGS[code], slot, found, None if optional else 0)
+                    index = names.index(value[name]) if names else value[name]
+                    builder.PrependSlot(_FLAGS[code], slot, index, None if optional else 0)
                 case StructField():
                     builder.PrependStructSlot(slot, _struct(builder, kind, value[name]), 0)
                 case UnionField(tables):

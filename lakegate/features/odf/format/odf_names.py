@@ -132,10 +132,10 @@ def dataset_id_of(data: bytes) -> DatasetId:
 
 def dataset_alias(text: str) -> DatasetAlias:
     """`DatasetAlias`: `name` or `account/name`."""
-    found = _ALIAS.fullmatch(text)
-    if found is None:
+    match = _ALIAS.fullmatch(text)
+    if match is None:
         raise InputError("an alias is a name or account/name, of letters, digits, dots and hyphens between them")
-    return DatasetAlias(*found.groups())
+    return DatasetAlias(*match.groups())
 
 
 def local_reference(text: str) -> DatasetId | DatasetAlias:
@@ -176,8 +176,8 @@ _D: Final = -121665 * pow(121666, -1, _P) % _P
 
 def point_of(text: bytes) -> DatasetId:
     """The first point among the hashes of a text and a number: about every second hash is one."""
-    found = (hashlib.sha3_256(text + b"\n%d" % number).digest() for number in count())
-    return DatasetId(next(filter(is_point, found)))
+    digests = (hashlib.sha3_256(text + b"\n%d" % number).digest() for number in count())
+    return DatasetId(next(filter(is_point, digests)))
 
 
 def is_point(key: bytes) -> bool:

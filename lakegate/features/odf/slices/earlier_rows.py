@@ -81,14 +81,14 @@ def earlier_rows(
 
 
 def _earlier_rows(
-    store: Store, found: PublishedSlice, records: NDArray[np.void], content: Content
+    store: Store, piece: PublishedSlice, records: NDArray[np.void], content: Content
 ) -> Iterator[pa.Table]:
     from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only datasets of snapshots need it
 
     offsets = records["offset"].astype(np.int64)
     try:
-        with closing(AddressedFile(store, found.uri)) as file, ParquetFile(file) as parquet:
-            about, begin = parquet.metadata, found.offset
+        with closing(AddressedFile(store, piece.uri)) as file, ParquetFile(file) as parquet:
+            about, begin = parquet.metadata, piece.offset
             names = [COMMON[0], *(name for name in content.schema.names if name in parquet.schema_arrow.names)]
             for group in range(about.num_row_groups):
                 end = begin + about.row_group(group).num_rows
@@ -97,11 +97,11 @@ def _earlier_rows(
                     yield _conform_table(parquet.read_row_group(group, columns=names), own, begin, content)
                 begin = end
     except (pa.ArrowException, KeyError):
-        raise _altered(found) from None
+        raise _altered(piece) from None
     except OSError as error:
         if error.errno is not None:  # of the storage; Arrow's own has none
             raise
-        raise _altered(found) from None
+        raise _altered(piece) from None
 
 
 def _conform_table(table: pa.Table, records: NDArray[np.void], begin: int, content: Content) -> pa.Table:
@@ -120,8 +120,8 @@ def _conform_table(table: pa.Table, records: NDArray[np.void], begin: int, conte
     return conformed
 
 
-def _altered(found: PublishedSlice) -> InputError:
-    name = found.uri.rpartition("/")[2]
+def _altered(piece: PublishedSlice) -> InputError:
+    name = piece.uri.rpartition("/")[2]
     return InputError(
-        f"the slice {name} from offset {found.offset:,} is not as listed: `lakegate verify DATASET --objects` names it"
+        f"the slice {name} from offset {piece.offset:,} is not as listed: `lakegate verify DATASET --objects` names it"
     )

@@ -190,16 +190,16 @@ class StoredRun:
     def _buckets(self, index: NDArray[np.void], begin: int, end: int) -> NDArray[np.void]:
         """The records of consecutive buckets."""
         size = BUCKET * self.record.itemsize
-        found = self._part(begin * size, min(end * size, self.run.rows * self.record.itemsize) - begin * size)
-        if _digests(found, size) != index["digest"][begin:end].tobytes():
+        part = self._part(begin * size, min(end * size, self.run.rows * self.record.itemsize) - begin * size)
+        if _digests(part, size) != index["digest"][begin:end].tobytes():
             raise _differs()
-        return np.frombuffer(found, self.record)
+        return np.frombuffer(part, self.record)
 
     def _part(self, start: int, length: int) -> bytes:
-        found = self.store.part(self.run.uri, start, length) if length else b""
-        if len(found) != length:
+        part = self.store.part(self.run.uri, start, length) if length else b""
+        if len(part) != length:
             raise _differs()
-        return found
+        return part
 
 
 def _differs() -> InputError:
@@ -288,7 +288,7 @@ def _whole_buckets(blocks: Iterator[NDArray[np.void]]) -> Iterator[NDArray[np.vo
 
 def state_digest(runs: Sequence[Iterator[NDArray[np.void]]]) -> str:
     """SHA3-256 of all records in the order of their keys: the same however they are divided into runs."""
-    found = hashlib.sha3_256()
+    digest = hashlib.sha3_256()
     for block in merged(runs):
-        found.update(block.tobytes())
-    return found.hexdigest()
+        digest.update(block.tobytes())
+    return digest.hexdigest()

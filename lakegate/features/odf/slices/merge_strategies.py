@@ -98,21 +98,21 @@ class SnapshotDifference:
     def counts(self, most: int) -> list[int]:
         """Events of each slice: at most so many, and the two of a correction together."""
         begins = self._ends[self.events == CORRECT_FROM] - CORRECT_FROM
-        total, found, begin = len(self.retracted) + int(self.events.sum()), [], 0
+        total, counts, begin = len(self.retracted) + int(self.events.sum()), [], 0
         while begin < total:
             end = min(begin + most, total)
             at = int(np.searchsorted(begins, end - 1))
             if end < total and at < len(begins) and begins[at] == end - 1:
                 end -= 1
-            found.append(end - begin)
+            counts.append(end - begin)
             begin = end
-        return found
+        return counts
 
     @property
     def _ends(self) -> NDArray[np.int64]:
         """Of each row the place after its last event."""
-        found: NDArray[np.int64] = len(self.retracted) + np.cumsum(self.events)
-        return found
+        ends: NDArray[np.int64] = len(self.retracted) + np.cumsum(self.events)
+        return ends
 
     def state(self, offset: int) -> StateRecords:
         """The state after the events, the first of which has this offset."""
@@ -171,13 +171,13 @@ class MergedDelivery:
         own_keys = compared.is_new & rows.has_key
         keys = int(own_keys.sum())
         new = of_rows(self.rows(workspace.connection), compared.is_new)
-        found = self.slices(
+        slices = self.slices(
             new, [min(SLICE_ROWS, count - begin) for begin in range(0, count, SLICE_ROWS)], begin, workspace
         )
         left = kept(self.order.runs, keys)
         run = self.state(rows.records(own_keys), runs[len(left) :], workspace) if keys else None
         numbers = begin.offset, compared.known, compared.changed, compared.vanished, count - keys
-        return found, Merged(*numbers, self.order.runs, left if run else self.order.runs, run)
+        return slices, Merged(*numbers, self.order.runs, left if run else self.order.runs, run)
 
     def rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         """The accepted rows."""
@@ -188,13 +188,13 @@ class MergedDelivery:
         self, rows: Iterator[pa.Table], counts: Sequence[int], begin: Begin, workspace: Workspace
     ) -> tuple[WrittenSlice, ...]:
         """Write rows, of which each slice has so many."""
-        found: list[WrittenSlice] = []
+        slices: list[WrittenSlice] = []
         for at, tables in groupby(divided(rows, counts), key=lambda entry: entry[0]):
             uri = f"{self.folder}/part-{at:05}.parquet"
             own = replace(begin, offset=begin.offset + sum(counts[:at]))
             rows_of_slice = (table for _, table in tables)
-            found.append(written_slice(rows_of_slice, self.accepted.columns.schema, own, uri, workspace))
-        return tuple(found)
+            slices.append(written_slice(rows_of_slice, self.accepted.columns.schema, own, uri, workspace))
+        return tuple(slices)
 
     def state(self, new: StateRecords, taken_up: Sequence[StoredRun], workspace: Workspace) -> WrittenRun:
         """Write the file of the state."""
