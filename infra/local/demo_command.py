@@ -16,7 +16,7 @@ from infra.local.local_stack import Stack as LocalStack
 from infra.local.local_stack import StackOptions
 from infra.samples.demo import ANNOUNCED, CONTRACTS, PARTNER, PULLED, SOURCE, UPLOADS, Upload, summary, write_uploads
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import DeployedStack, asked, open_deployed
+from lakegate.aws.open_stack import DeployedStack, ask_service, open_deployed
 from lakegate.base.errors import NotFound, SetUpError
 from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
@@ -130,7 +130,7 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
     """Offer one file in the bucket of a partner, let the stack fetch it, and wait until it is finished; None without pulls."""
     began, s3, function = time.monotonic(), client("s3"), f"{there.name}-pull"
     try:
-        asked("lambda", "invoke", FunctionName=function)  # it finds the new line, which is not due yet
+        ask_service("lambda", "invoke", FunctionName=function)  # it finds the new line, which is not due yet
     except NotFound:
         terminal.note(
             f"{PULLED.key} is left out: this stack was started without pulls (`lakegate local down` stops it)"
@@ -140,7 +140,7 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
         s3.create_bucket(Bucket=PARTNER, CreateBucketConfiguration={"LocationConstraint": there.region})
     s3.put_object(Bucket=PARTNER, Key=SOURCE, Body=path.read_bytes())
     dependencies.run(run_now(dependencies, line))
-    asked("lambda", "invoke", FunctionName=function)
+    ask_service("lambda", "invoke", FunctionName=function)
     end = next(iter(dependencies.rows("pulls").get(line).ends), None)
     if end is None or end.outcome is not PullOutcome.FETCHED:
         what = f"ended as {end.outcome} ({end.reason})" if end else "has not ended"

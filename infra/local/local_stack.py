@@ -42,7 +42,7 @@ from infra.packaging.bundles import JARS, bundle_functions, bundle_judge, bundle
 from infra.samples.sample_data import SAMPLES, write
 from infra.setup.atomic_dir import alone
 from lakegate.aws.open_stack import ACCOUNT, REGION, LocalState, state_path
-from lakegate.aws.vpc_endpoints import needed
+from lakegate.aws.vpc_endpoints import endpoints_of
 from lakegate.base.errors import SetUpError
 from lakegate.base.extension_points import ROOT, TOOLS
 from lakegate.lints.linter import read
@@ -359,7 +359,7 @@ def make_endpoints(state: LocalState, parameters: Mapping[str, str]) -> None:
     ec2 = client(state, "ec2")
     there = {(each["VpcId"], each["ServiceName"]) for each in ec2.describe_vpc_endpoints()["VpcEndpoints"]}
     for subnet in ec2.describe_subnets(SubnetIds=parameters["SubnetIds"].split(","))["Subnets"]:
-        for endpoint in needed(parameters):
+        for endpoint in endpoints_of(parameters):
             place = (subnet["VpcId"], f"com.amazonaws.{state.region}.{endpoint.service}")
             if place not in there:
                 ec2.create_vpc_endpoint(VpcId=place[0], ServiceName=place[1], VpcEndpointType=endpoint.kind)

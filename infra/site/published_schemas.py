@@ -31,7 +31,7 @@ from lakegate.base.json_codec import (
     Pattern,
     Permitted,
     Unique,
-    annotated,
+    annotate_limits,
     limits,
     members_of,
     tag,
@@ -232,7 +232,7 @@ def _union(members: tuple[Json, ...], constraints: Constraints, definitions: Def
     if len(present) > 1:
         own = [value_schema(each, definitions) for each in present]
         return {"anyOf": own + ([{"type": "null"}] if len(present) < len(members) else [])}
-    found = value_schema(annotated(present[0], constraints), definitions)
+    found = value_schema(annotate_limits(present[0], constraints), definitions)
     if "enum" in found:
         return {"enum": [*found["enum"], None]}
     if isinstance(found.get("type"), str):

@@ -357,11 +357,11 @@ def beginning(first: bytes, compression: Compression, limit: int) -> bytes | Non
             unpacked += member.decompress(rest, limit - len(unpacked))
             rest = member.unused_data.lstrip(spec.padding) if member.eof else b""
     except spec.failures:
-        raise damaged(compression) from None
+        raise damage_error(compression) from None
     return unpacked or None
 
 
-def damaged(compression: Compression) -> UnreadableError:
+def damage_error(compression: Compression) -> UnreadableError:
     """The error for a file that cannot be decompressed."""
     return UnreadableError(
         "damaged", f"the file is damaged: it cannot be unpacked with {compression.value} to its end; pack it again"

@@ -54,13 +54,15 @@ def plain(name: str) -> str:
     return "".join(letter for letter in letters if letter.isalnum())[:LONGEST_COMPARED]
 
 
-def renamed(found: Iterable[str], lacking: Iterable[str], physical: Mapping[str, str] = NO_NAMES) -> dict[str, str]:
+def match_physical(
+    found: Iterable[str], lacking: Iterable[str], physical: Mapping[str, str] = NO_NAMES
+) -> dict[str, str]:
     """The missing declared names that the file has in another spelling, or as their `physical` names, by declared name."""
     found, lacking = tuple(islice(found, MAX_COMPARED)), tuple(islice(lacking, MAX_COMPARED))
     there = set(found)
     own = {name: physical[name] for name in lacking if physical.get(name) in there}
     lacking = tuple(name for name in lacking if name not in own)
-    pairs = own | respelled(tuple(each for each in found if each not in own.values()), lacking)
+    pairs = own | match_spelling(tuple(each for each in found if each not in own.values()), lacking)
     taken = set(pairs.values())
     left = {plain(each): each for each in found if each not in taken}
     left.pop("", None)
@@ -71,7 +73,7 @@ def renamed(found: Iterable[str], lacking: Iterable[str], physical: Mapping[str,
     return pairs
 
 
-def respelled(found: Sequence[str], lacking: Sequence[str]) -> dict[str, str]:
+def match_spelling(found: Sequence[str], lacking: Sequence[str]) -> dict[str, str]:
     """Those that the file has but for blanks, case, accents and separators, by declared name."""
     left = {plain(each): each for each in reversed(found[:MAX_COMPARED])}
     left.pop("", None)
@@ -91,7 +93,7 @@ def differ_in(pairs: dict[str, str], physical: Mapping[str, str] = NO_NAMES) -> 
     )
 
 
-def named(names: Iterable[str]) -> str:
+def quote_names(names: Iterable[str]) -> str:
     """A list of names, for messages."""
     every = list(names)
     more = f" and {len(every) - MAX_NAMED} more" if len(every) > MAX_NAMED else ""
@@ -100,7 +102,7 @@ def named(names: Iterable[str]) -> str:
 
 def shown_pairs(pairs: dict[str, str]) -> str:
     """Pairs of the file's names and the declared ones, for messages."""
-    return named(f"{there!r} should be {name}" for name, there in pairs.items())
+    return quote_names(f"{there!r} should be {name}" for name, there in pairs.items())
 
 
 # ---- A first line that is not the header ----
@@ -154,7 +156,7 @@ def why_no_header(
 
 def other_names(found: Iterable[str], declared: Iterable[str], physical: Mapping[str, str]) -> str | None:
     """The difference of a file's names to the declared ones; None where none of them resembles one."""
-    pairs = renamed(found, declared, physical)
+    pairs = match_physical(found, declared, physical)
     return f"the header has {differ_in(pairs, physical)}: {shown_pairs(pairs)}" if pairs else None
 
 
@@ -165,21 +167,19 @@ def why_no_keys(
     """The reason why records have none of the declared keys."""
     keys = tuple(dict.fromkeys(key for record in records for key in record))
     if not keys:
-        return (
-            f"the records are empty objects, with none of the declared keys ({named(declared)}): deliver their values"
-        )
-    pairs = renamed(keys, declared, physical)
+        return f"the records are empty objects, with none of the declared keys ({quote_names(declared)}): deliver their values"
+    pairs = match_physical(keys, declared, physical)
     if pairs:
         return f"the keys have {differ_in(pairs, physical)}: {shown_pairs(pairs)}"
     for key in keys:
         values = [record[key] for record in records if key in record]
         inner = next((value[0] if isinstance(value, list) else value for value in values if value), None)
-        if isinstance(inner, dict) and renamed(inner, declared):
+        if isinstance(inner, dict) and match_physical(inner, declared):
             shown = key if _KEY.fullmatch(key) else mask(key)
             if any(isinstance(value, list) for value in values):
                 return f"the records are a list in the key {shown!r} of one object: write each of them as a record of its own"
             return f"each record is wrapped in the key {shown!r}: write the inner object alone"
-    return f"the records have none of the declared keys ({named(declared)}): is the file of this dataset?"
+    return f"the records have none of the declared keys ({quote_names(declared)}): is the file of this dataset?"
 
 
 def separator_note(line: str) -> str | None:
@@ -193,7 +193,7 @@ def _other_kind(text: _Text) -> str | None:
     """The line begins another kind of text; its words are values then, and not shown."""
     begin = text.line.strip()
     if not begin and not any(each.strip() for each in text.below):
-        return f"the file has nothing but blanks: it needs a header line ({named(text.declared)})"
+        return f"the file has nothing but blanks: it needs a header line ({quote_names(text.declared)})"
     if _JSON.match(begin):
         declare = "format: json" if begin[0] == "[" else "format: jsonl"
         return f"the file is JSON, although the contract promises CSV: deliver CSV, or declare {declare}"
@@ -205,7 +205,7 @@ def _other_kind(text: _Text) -> str | None:
 def _other_delimiter(text: _Text) -> str | None:
     for mark, words in SEPARATORS.items():
         names = text.cells(text.line, mark)
-        if mark != text.csv.delimiter and len(names) > 1 and renamed(names, text.declared, text.physical):
+        if mark != text.csv.delimiter and len(names) > 1 and match_physical(names, text.declared, text.physical):
             declare = f"csv.delimiter: {json.dumps(mark)}"
             required = f"although the contract declares {text.delimiter}: write the file so, or declare {declare}"
             return f"the columns are separated by {words}, {required}"
@@ -214,7 +214,7 @@ def _other_delimiter(text: _Text) -> str | None:
 
 def _header_below(text: _Text) -> str | None:
     for number, line in enumerate(text.below, start=2):
-        if len(respelled(text.cells(line), text.declared)) * 2 > len(text.declared):
+        if len(match_spelling(text.cells(line), text.declared)) * 2 > len(text.declared):
             return HEADER_BELOW.format(number)
     return None
 
@@ -229,7 +229,7 @@ def _one_column(text: _Text) -> str | None:
         ):
             return (
                 f"the values are separated by {words}, although the contract declares {text.delimiter}, and the first line "
-                f"names none of the declared columns ({named(text.declared)}): the file needs a header line"
+                f"names none of the declared columns ({quote_names(text.declared)}): the file needs a header line"
             )
     return None
 
@@ -237,12 +237,12 @@ def _one_column(text: _Text) -> str | None:
 def _data(text: _Text) -> str | None:
     if any(_VALUE.fullmatch(cell.strip()) for cell in text.cells(text.line)):
         words = "the first line holds values, and names none of the declared columns: the file needs a header line"
-        return f"{words} ({named(text.declared)}), or the contract csv.header: false"
+        return f"{words} ({quote_names(text.declared)}), or the contract csv.header: false"
     return None
 
 
 def _other_file(text: _Text) -> str:
-    words = f"the first line names none of the declared columns ({named(text.declared)})"
+    words = f"the first line names none of the declared columns ({quote_names(text.declared)})"
     if len(text.cells(text.line)) == len(text.declared):
         return f"{words}: the file needs a header line with them, or the contract csv.header: false; or is it of another dataset?"
     return f"{words}: the file needs a header line with them, or is it of another dataset, or checked against a wrong contract?"
@@ -374,7 +374,10 @@ def differences(found: Collection[str], common: Collection[str]) -> list[str]:
     """How the columns of an object differ from those of another."""
     lacking = [name for name in common if name not in found]
     further = [repr(name[:LONGEST_COMPARED]) for name in found if name not in common]
-    return [*([f"lacks {named(lacking)}"] if lacking else ()), *([f"has {named(further)} beside"] if further else ())]
+    return [
+        *([f"lacks {quote_names(lacking)}"] if lacking else ()),
+        *([f"has {quote_names(further)} beside"] if further else ()),
+    ]
 
 
 def named_twice(found: Sequence[str]) -> str:

@@ -8,10 +8,10 @@ LONGEST_SHAPE = 40
 
 def mask(text: str | None) -> str:
     """The shape of a text: capitals as `A`, other letters as `a`, digits as `9`, control characters as `?`; `null` for None."""
-    return "null" if text is None else cut("".join(map(_mask_character, text[: LONGEST_SHAPE + 1])))
+    return "null" if text is None else cut_text("".join(map(_mask_character, text[: LONGEST_SHAPE + 1])))
 
 
-def cut(text: str) -> str:
+def cut_text(text: str) -> str:
     """The text, truncated if it is too long."""
     return text if len(text) <= LONGEST_SHAPE else f"{text[:LONGEST_SHAPE]}…"
 

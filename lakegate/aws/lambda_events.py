@@ -105,7 +105,7 @@ MAX_CHARACTERS: Final = 1024 * 1024
 def decode(body: str) -> Decoded:
     """The hint of the event that is the body of a message, or the reason why it has none."""
     try:
-        event = parsed(body)
+        event = parse_object(body)
         if "detail-type" in event:
             return _event_hint(event)
         if "requestPayload" in event:
@@ -115,7 +115,7 @@ def decode(body: str) -> Decoded:
     return Unintelligible(RefusalReason.UNKNOWN_KIND, "$")
 
 
-def parsed(body: str) -> dict[str, Any]:
+def parse_object(body: str) -> dict[str, Any]:
     """The JSON object that a body is; UnintelligibleError for any other."""
     if len(body) > MAX_CHARACTERS:
         raise UnintelligibleError(RefusalReason.TOO_LARGE, "$")
@@ -132,7 +132,7 @@ def _event_hint(event: dict[str, Any]) -> Decoded:
     """The hint of an event from EventBridge."""
     require(event, "version", {"0"}, RefusalReason.UNKNOWN_VERSION)
     require(event, "source", {S3, EMR}, RefusalReason.FOREIGN_SOURCE)
-    return landed(event) if event["source"] == S3 else _moved(event)
+    return landed_object(event) if event["source"] == S3 else _moved(event)
 
 
 # ---- Fields of an event: no error holds its text ----
@@ -189,7 +189,7 @@ def _identifier(event: dict[str, Any], dotted: str) -> str:
 S3: Final = "aws.s3"
 
 
-def landed(event: dict[str, Any]) -> ObjectSeen:
+def landed_object(event: dict[str, Any]) -> ObjectSeen:
     """The object of an event of S3 from EventBridge."""
     require(event, "detail-type", {"Object Created"}, RefusalReason.UNKNOWN_KIND)
     require(event, "detail.version", {"0"}, RefusalReason.UNKNOWN_VERSION)

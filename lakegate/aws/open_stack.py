@@ -81,7 +81,9 @@ class DeployedStack:
 
     def resource(self, logical: str) -> str:
         """The physical name of a resource; of a queue its address."""
-        response = asked("cloudformation", "describe_stack_resources", StackName=self.name, LogicalResourceId=logical)
+        response = ask_service(
+            "cloudformation", "describe_stack_resources", StackName=self.name, LogicalResourceId=logical
+        )
         return str(response["StackResources"][0]["PhysicalResourceId"])
 
     def dependencies(self) -> Dependencies:
@@ -130,7 +132,7 @@ class DeployedStack:
 
     def working_dependencies(self) -> Dependencies:
         """The gate as the intake function itself has it, job included: its settings are read from its configuration."""
-        response = asked("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
+        response = ask_service("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
         return self._opened(read(response.get("Environment", {}).get("Variables", {})))
 
     def _opened(self, settings: Settings) -> Dependencies:
@@ -191,7 +193,7 @@ def find_stack(name: str, asked: Callable[..., Any]) -> DeployedStack | None:
 
 
 def _described(name: str) -> DeployedStack:
-    stack = find_stack(name, asked)
+    stack = find_stack(name, ask_service)
     if stack is None:
         raise InputError(
             f"there is no stack {name} in {client('cloudformation').meta.region_name}: "
@@ -200,7 +202,7 @@ def _described(name: str) -> DeployedStack:
     return stack
 
 
-def asked(service: str, operation: str, **request: object) -> Any:  # noqa: ANN401 - as boto3 has it
+def ask_service(service: str, operation: str, **request: object) -> Any:  # noqa: ANN401 - as boto3 has it
     """One read of AWS that no port has."""
     with port_errors():
         return getattr(client(service), operation)(**request)
@@ -330,7 +332,7 @@ def parameters_of(there: DeployedStack) -> dict[str, str]:
 
 def describe_stack(there: DeployedStack) -> dict[str, Any]:
     """The stack as CloudFormation describes it now."""
-    stack: dict[str, Any] = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]
+    stack: dict[str, Any] = ask_service("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]
     return stack
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from lakegate.aws.open_stack import DeployedStack, asked, describe_stack, parameters_of, resources_of, title_of
+from lakegate.aws.open_stack import DeployedStack, ask_service, describe_stack, parameters_of, resources_of, title_of
 from lakegate.base.errors import NotFound, SetUpError
 from lakegate.base.text import plural
 
@@ -58,10 +58,10 @@ _VERBS: Final = {
 def pause_stack(there: DeployedStack, timeout: float, *, cancel: bool = False) -> None:
     """Of what a deletion that failed has left, too: what is gone needs no pause. `cancel`: open runs are cancelled."""
     for mapping in event_source_mappings(there):
-        asked("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=False)
+        ask_service("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=False)
     with suppress(NotFound):
         sweep = there.output("SweepFunction")
-        asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=0)
+        ask_service("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=0)
     waits = "" if cancel else " (--cancel ends them)"
     _until(lambda: _is_at_rest(there, cancel=cancel), timeout, f"a sweep, starts or job runs have not ended{waits}")
 
@@ -71,7 +71,7 @@ def open_runs(there: DeployedStack) -> int:
     request: dict[str, Any] = {"applicationId": there.output("ApplicationId"), "states": OPEN_RUNS}
     count = 0
     while True:
-        found = asked("emr-serverless", "list_job_runs", **request)
+        found = ask_service("emr-serverless", "list_job_runs", **request)
         count += len(found["jobRuns"])
         if not found.get("nextToken"):
             return count
@@ -86,12 +86,12 @@ def is_paused(there: DeployedStack) -> bool:
 def resume_stack(there: DeployedStack) -> None:
     """Continue with what has waited since `pause_stack`. The application starts itself with the next job run."""
     for mapping in event_source_mappings(there):
-        asked("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=True)
+        ask_service("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=True)
     sweep = there.output("SweepFunction")
     if parameters_of(there).get("ReserveConcurrency") == "yes":
-        asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=1)
+        ask_service("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=1)
     else:
-        asked("lambda", "delete_function_concurrency", FunctionName=sweep)
+        ask_service("lambda", "delete_function_concurrency", FunctionName=sweep)
 
 
 def _is_at_rest(there: DeployedStack, *, cancel: bool) -> bool:
@@ -107,16 +107,16 @@ def _is_at_rest(there: DeployedStack, *, cancel: bool) -> bool:
         agenda, now = there.dependencies().agenda, datetime.now(UTC)
         if agenda.is_sweeping(now) or agenda.is_led(now):
             return False
-    runs = asked("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]
+    runs = ask_service("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]
     if runs:
         left = [run["id"] for run in runs if run["state"] != "CANCELLING"]
         if cancel and left:
             with suppress(NotFound):  # it has ended meanwhile
-                asked("emr-serverless", "cancel_job_run", **application, jobRunId=left[0])
+                ask_service("emr-serverless", "cancel_job_run", **application, jobRunId=left[0])
         return False
-    state = asked("emr-serverless", "get_application", **application)["application"]["state"]
+    state = ask_service("emr-serverless", "get_application", **application)["application"]["state"]
     if state == "STARTED":
-        asked("emr-serverless", "stop_application", **application)
+        ask_service("emr-serverless", "stop_application", **application)
     return state in IDLE
 
 
@@ -124,14 +124,16 @@ def protect_stack(there: DeployedStack, *, enabled: bool) -> None:
     """Let CloudFormation and DynamoDB refuse to delete the stack and its tables, or let them do it again."""
     for table in TABLES:
         protect_table(there.output(table), enabled=enabled)
-    asked("cloudformation", "update_termination_protection", StackName=there.name, EnableTerminationProtection=enabled)
+    ask_service(
+        "cloudformation", "update_termination_protection", StackName=there.name, EnableTerminationProtection=enabled
+    )
 
 
 def protect_table(table: str, *, enabled: bool) -> None:
     """The same for one table; nothing is called where it is so already."""
-    found = asked("dynamodb", "describe_table", TableName=table)["Table"]
+    found = ask_service("dynamodb", "describe_table", TableName=table)["Table"]
     if bool(found.get("DeletionProtectionEnabled")) is not enabled:
-        asked("dynamodb", "update_table", TableName=table, DeletionProtectionEnabled=enabled)
+        ask_service("dynamodb", "update_table", TableName=table, DeletionProtectionEnabled=enabled)
 
 
 def refuse_deletion(there: DeployedStack) -> None:
@@ -150,10 +152,10 @@ def refuse_deletion(there: DeployedStack) -> None:
 def delete_stack(there: DeployedStack, timeout: float) -> None:
     """Delete the stack, and wait until it is gone."""
     identity = describe_stack(there)["StackId"]
-    asked("cloudformation", "delete_stack", StackName=identity)
+    ask_service("cloudformation", "delete_stack", StackName=identity)
 
     def gone() -> bool:
-        status = asked("cloudformation", "describe_stacks", StackName=identity)["Stacks"][0]["StackStatus"]
+        status = ask_service("cloudformation", "describe_stacks", StackName=identity)["Stacks"][0]["StackStatus"]
         if status == "DELETE_FAILED":
             raise SetUpError(f"{title_of(there)} could not be deleted: {'; '.join(reasons(_events(identity)))}")
         return bool(status == "DELETE_COMPLETE")
@@ -166,7 +168,7 @@ def own_parameters(there: DeployedStack) -> dict[str, str]:
 
     A key that the stack made is named by its ARN: it is kept, too, and data and chains need it. The release names its own code.
     """
-    declared = asked("cloudformation", "get_template_summary", StackName=there.name)["Parameters"]
+    declared = ask_service("cloudformation", "get_template_summary", StackName=there.name)["Parameters"]
     defaults = {each["ParameterKey"]: each.get("DefaultValue", "") for each in declared}
     own = {name: value for name, value in parameters_of(there).items() if value != defaults.get(name)}
     keys = {name: there.output(output) for name, output in KEYS.items() if own.get(name) == "own"}
@@ -176,8 +178,8 @@ def own_parameters(there: DeployedStack) -> dict[str, str]:
 def _rules_of_others(there: DeployedStack) -> list[str]:
     """Names of rules that are no resource of the stack, whose id is `bus|name`; none where the bus is gone."""
     with suppress(NotFound):
-        rules = asked("events", "list_rules", EventBusName=there.output("EventBusName"))["Rules"]
-        own = {resource.rpartition("|")[2] for resource in resources_of(there, asked).values()}
+        rules = ask_service("events", "list_rules", EventBusName=there.output("EventBusName"))["Rules"]
+        own = {resource.rpartition("|")[2] for resource in resources_of(there, ask_service).values()}
         return [rule["Name"] for rule in rules if rule["Name"] not in own]
     return []
 
@@ -185,7 +187,7 @@ def _rules_of_others(there: DeployedStack) -> list[str]:
 def event_source_mappings(there: DeployedStack) -> Iterator[dict[str, Any]]:
     """The mappings from queues to functions, as Lambda describes them."""
     for output in QUEUED:
-        yield from asked("lambda", "list_event_source_mappings", FunctionName=there.output(output))[
+        yield from ask_service("lambda", "list_event_source_mappings", FunctionName=there.output(output))[
             "EventSourceMappings"
         ]
 
@@ -242,19 +244,19 @@ def make_change_set(there: DeployedStack, timeout: float, **request: object) -> 
     if not {"TemplateBody", "TemplateURL"} & request.keys():
         request = {"UsePreviousTemplate": True, **request}
     capabilities = stack.get("Capabilities") or CAPABILITIES
-    return requested(
+    return await_change_set(
         timeout, **{"StackName": stack["StackId"], "Capabilities": capabilities, "Parameters": kept, **request}
     )
 
 
-def requested(timeout: float, **request: object) -> ChangeSet:
+def await_change_set(timeout: float, **request: object) -> ChangeSet:
     """The change set that a request of CreateChangeSet describes, once it is made. Raises SetUpError if it is not."""
-    made = asked("cloudformation", "create_change_set", ChangeSetName=f"lakegate-{uuid.uuid4().hex}", **request)
+    made = ask_service("cloudformation", "create_change_set", ChangeSetName=f"lakegate-{uuid.uuid4().hex}", **request)
     identity, stack, found = made["Id"], made["StackId"], {}
 
     def is_made() -> bool:
         nonlocal found
-        found = asked("cloudformation", "describe_change_set", ChangeSetName=identity)
+        found = ask_service("cloudformation", "describe_change_set", ChangeSetName=identity)
         return found["Status"] in {"CREATE_COMPLETE", "FAILED"}
 
     _until(is_made, timeout, f"the change set {identity} is still being made")
@@ -288,12 +290,14 @@ def _changes(found: Mapping[str, Any]) -> Iterator[ResourceChange]:
             )
         if not found.get("NextToken"):
             return
-        found = asked("cloudformation", "describe_change_set", ChangeSetName=identity, NextToken=found["NextToken"])
+        found = ask_service(
+            "cloudformation", "describe_change_set", ChangeSetName=identity, NextToken=found["NextToken"]
+        )
 
 
 def discard(change_set: ChangeSet) -> None:
     """Delete a change set that is not executed."""
-    asked("cloudformation", "delete_change_set", ChangeSetName=change_set.identity)
+    ask_service("cloudformation", "delete_change_set", ChangeSetName=change_set.identity)
 
 
 def execute(change_set: ChangeSet, timeout: float, report: Callable[[str], None] = lambda _: None) -> None:
@@ -302,7 +306,7 @@ def execute(change_set: ChangeSet, timeout: float, report: Callable[[str], None]
     began = (stack.get("LastUpdatedTime"), stack["StackStatus"])
     seen = {event["EventId"] for event in _events(change_set.stack)}
     events: list[dict[str, Any]] = []
-    asked("cloudformation", "execute_change_set", ChangeSetName=change_set.identity)
+    ask_service("cloudformation", "execute_change_set", ChangeSetName=change_set.identity)
 
     def is_over() -> bool:
         nonlocal stack
@@ -327,13 +331,15 @@ def is_changing(stack: str) -> bool:
 
 def _of_arn(stack: str) -> dict[str, Any]:
     """The stack as it is now; also when it is deleted."""
-    arn: dict[str, Any] = asked("cloudformation", "describe_stacks", StackName=stack)["Stacks"][0]
+    arn: dict[str, Any] = ask_service("cloudformation", "describe_stacks", StackName=stack)["Stacks"][0]
     return arn
 
 
 def _events(stack: str) -> list[dict[str, Any]]:
     """The latest events of the stack of an ARN, the newest first: CloudFormation describes a hundred at a time."""
-    events: list[dict[str, Any]] = asked("cloudformation", "describe_stack_events", StackName=stack)["StackEvents"]
+    events: list[dict[str, Any]] = ask_service("cloudformation", "describe_stack_events", StackName=stack)[
+        "StackEvents"
+    ]
     return events
 
 
@@ -377,12 +383,12 @@ def announce_objects(bucket: str) -> bool:
 
     PutBucketNotificationConfiguration replaces the whole configuration (S3 API reference), so the others are sent again.
     """
-    found = asked("s3", "get_bucket_notification_configuration", Bucket=bucket)
+    found = ask_service("s3", "get_bucket_notification_configuration", Bucket=bucket)
     kept = {name: value for name, value in found.items() if name != "ResponseMetadata"}
     if "EventBridgeConfiguration" in kept:
         return False
     kept["EventBridgeConfiguration"] = {}
-    asked("s3", "put_bucket_notification_configuration", Bucket=bucket, NotificationConfiguration=kept)
+    ask_service("s3", "put_bucket_notification_configuration", Bucket=bucket, NotificationConfiguration=kept)
     return True
 
 
@@ -400,14 +406,14 @@ def delete_bucket(bucket: str) -> None:
                 f"{len(refused)} of {versions} in {bucket} cannot be deleted ({', '.join(sorted(set(refused)))}): look at its "
                 "object lock and policy; run the command again, it continues"
             )
-    asked("s3", "delete_bucket", Bucket=bucket)
+    ask_service("s3", "delete_bucket", Bucket=bucket)
 
 
 def _pages_of_versions(bucket: str) -> Iterator[list[dict[str, str]]]:
     """The versions and delete markers of a bucket, a page of S3 at a time; some pages have markers only."""
     markers: dict[str, str] = {}
     while True:
-        found = asked("s3", "list_object_versions", Bucket=bucket, **markers)
+        found = ask_service("s3", "list_object_versions", Bucket=bucket, **markers)
         if versions := [*found.get("Versions", ()), *found.get("DeleteMarkers", ())]:
             yield [{"Key": version["Key"], "VersionId": version["VersionId"]} for version in versions]
         if not found.get("IsTruncated"):
@@ -417,7 +423,7 @@ def _pages_of_versions(bucket: str) -> Iterator[list[dict[str, str]]]:
 
 def _delete_versions(bucket: str, versions: list[dict[str, str]]) -> list[str]:
     """The code of each version that could not be deleted."""
-    response = asked("s3", "delete_objects", Bucket=bucket, Delete={"Objects": versions, "Quiet": True})
+    response = ask_service("s3", "delete_objects", Bucket=bucket, Delete={"Objects": versions, "Quiet": True})
     return [each.get("Code", "unknown") for each in response.get("Errors", ())]
 
 

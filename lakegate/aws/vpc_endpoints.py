@@ -45,7 +45,7 @@ OF_THE_JOB: Final = ("s3",)
 """The services that a job run calls."""
 
 
-def needed(parameters: Mapping[str, str]) -> tuple[VpcEndpoint, ...]:
+def endpoints_of(parameters: Mapping[str, str]) -> tuple[VpcEndpoint, ...]:
     """The endpoints of a stack with these parameters; absent, empty and 0 turn a part off."""
     return tuple(
         endpoint

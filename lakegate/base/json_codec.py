@@ -303,7 +303,7 @@ def limits(hint: Json) -> tuple[Json, Constraints]:
     return base, {type(constraint): constraint for constraint in constraints}
 
 
-def annotated(base: Json, constraints: Constraints) -> Json:
+def annotate_limits(base: Json, constraints: Constraints) -> Json:
     """The inverse of `limits`."""
     return getitem(Annotated, (base, *constraints.values())) if constraints else base
 
@@ -368,7 +368,7 @@ def _union_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Con
     members = typing.get_args(hint)
     present = [member for member in members if member is not types.NoneType]
     if len(present) == 1:
-        inner = decoder(annotated(present[0], constraints), strict=strict)
+        inner = decoder(annotate_limits(present[0], constraints), strict=strict)
     elif all(map(is_dataclass, present)):
         inner = _object_of_union_decoder(present, strict=strict)
     else:
@@ -422,7 +422,7 @@ def _literal_decoder(hint: Json, _: Constraints, **_mode: bool) -> Convert:
 
 
 def _decimal_decoder(_: Json, constraints: Constraints, *, strict: bool) -> Convert:
-    text = decoder(annotated(str, {Pattern: DECIMAL} | constraints), strict=strict)
+    text = decoder(annotate_limits(str, {Pattern: DECIMAL} | constraints), strict=strict)
     return lambda document: Decimal(text(document))
 
 

@@ -297,7 +297,7 @@ class VersionComparison:
     @property
     def declared(self) -> Bump | None:
         """The bump from the old number to the new one; None if the new number is lower."""
-        return declared(self.old, self.new)
+        return bump_between(self.old, self.new)
 
     @property
     def ok(self) -> bool:
@@ -308,7 +308,7 @@ class VersionComparison:
     @property
     def sufficient(self) -> str:
         """The lowest release number that is high enough for the changes."""
-        return raised(self.old, self.bump)
+        return raise_version(self.old, self.bump)
 
     @property
     def responsible(self) -> tuple[Change, ...]:
@@ -324,7 +324,7 @@ class VersionComparison:
         return document
 
 
-def declared(old: str, new: str) -> Bump | None:
+def bump_between(old: str, new: str) -> Bump | None:
     """The bump from one semantic version to another; None if the new one is lower.
 
     A pre-release counts as its release, because its release follows without another comparison.
@@ -340,7 +340,7 @@ def declared(old: str, new: str) -> Bump | None:
     return Bump.NONE if before == after else Bump.PATCH
 
 
-def raised(version: str, bump: Bump) -> str:
+def raise_version(version: str, bump: Bump) -> str:
     """The next release number after a version: `1.2.3` raised by a minor bump is `1.3.0`."""
     major, minor, patch = precedence(version)[0]
     match bump:
@@ -361,7 +361,7 @@ Element = TypeVar("Element")
 Pairs = list[tuple[Element, Element]]
 
 
-def paired(
+def pair_elements(
     old: Iterable[Element], new: Iterable[Element], *keys: Callable[[Element], Hashable | None]
 ) -> tuple[Pairs[Element], list[Element], list[Element]]:
     """The pairs, and the elements of each side without a counterpart.

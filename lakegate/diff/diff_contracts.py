@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lakegate.contract.contract_model import Contract, Dataset, Field
 from lakegate.contract.field_paths import FieldPath, steps_of
-from lakegate.diff.change_kinds import Change, Pairs, VersionComparison, paired
+from lakegate.diff.change_kinds import Change, Pairs, VersionComparison, pair_elements
 from lakegate.diff.compared_versions import ContractVersion
 from lakegate.diff.field_changes import FieldPairs, Side, compare_fields, pair_fields, stable_id, unique
 from lakegate.diff.metadata_changes import Metadata, compare_settings
@@ -47,7 +47,7 @@ def _changes(old: ContractVersion, new: ContractVersion) -> Iterator[Change]:
 def _paired_datasets(old: Contract, new: Contract) -> tuple[Pairs[Dataset], list[Dataset], list[Dataset]]:
     """The datasets by stable id and name; the only other one of each version is renamed if most of its fields are the same."""
     by_id = unique(stable_id, old.datasets, new.datasets)
-    pairs, removed, added = paired(old.datasets, new.datasets, by_id, lambda dataset: dataset.name)
+    pairs, removed, added = pair_elements(old.datasets, new.datasets, by_id, lambda dataset: dataset.name)
     if len(removed) == len(added) == 1:
         before, after = ({field.name for field in side.fields} for side in (removed[0], added[0]))
         if 2 * len(before & after) > max(len(before), len(after)):

@@ -11,7 +11,7 @@ from lakegate.contract.contract_model import Dataset, Field, Shape, shape_of
 from lakegate.contract.field_paths import ELEMENTS, FieldPath, step_to, steps_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, SCALE
-from lakegate.diff.change_kinds import Change, paired, text_of
+from lakegate.diff.change_kinds import Change, pair_elements, text_of
 from lakegate.rules.compile_plan import with_parts
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class _Pairing:
 
     def pair(self, old: tuple[Field, ...], new: tuple[Field, ...]) -> None:
         """Pair the fields of one level, and of all levels inside it."""
-        same, removed, added = paired(old, new, unique(stable_id, old, new), _step)
+        same, removed, added = pair_elements(old, new, unique(stable_id, old, new), _step)
         self.found.renamed += [(before, after) for before, after in same if _step(before) != _step(after)]
         for before, after in same:
             self._add(before, after)
@@ -96,7 +96,7 @@ class _Pairing:
             return signature(each), each.description, places[id(each)]
 
         keys = [unique(key, removed, added) for key in (by_physical, by_description, by_place)]
-        renamed, gone, come = paired(removed, added, *keys)
+        renamed, gone, come = pair_elements(removed, added, *keys)
         for before, after in renamed:
             self.found.renamed.append((before, after))
             self._add(before, after)
@@ -125,7 +125,7 @@ class _Pairing:
             step = _step(entry)
             return None if step == ELEMENTS else (step, self._kind(entry), tuple(map(_step, entry.parts)))
 
-        pairs, _, _ = paired(before, after, *(unique(side, before, after) for side in (stable_id, key)))
+        pairs, _, _ = pair_elements(before, after, *(unique(side, before, after) for side in (stable_id, key)))
         # the names in an order that does not depend on which version is the old one
         return min(
             pairs,

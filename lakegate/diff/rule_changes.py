@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.service_levels import KIND as SERVICE_LEVEL
-from lakegate.diff.change_kinds import Change, Pairs, meaning, paired, text_of
+from lakegate.diff.change_kinds import Change, Pairs, meaning, pair_elements, text_of
 from lakegate.diff.rule_strictness import Order, is_same_measure, measure, rejecting, rejection, warning
 from lakegate.plan.check import Check
 from lakegate.plan.check_numbers import demands
@@ -133,13 +133,15 @@ def demanded_fields(found: list[Requirement], fields: Iterable[Field]) -> frozen
 def match(old: list[Requirement], new: list[Requirement], removed: Collection[str], added: Collection[str]) -> Matched:
     """Pair requirements by id, then by what they measure; those of removed and added fields alone are left out."""
     return Matched(
-        *paired(
+        *pair_elements(
             [requirement for requirement in old if not _is_only_of(requirement, removed)],
             [requirement for requirement in new if not _is_only_of(requirement, added)],
-            lambda requirement: requirement.own_id and (requirement.own_id, requirement.suffix, measured(requirement)),
+            lambda requirement: (
+                requirement.own_id and (requirement.own_id, requirement.suffix, measure_of(requirement))
+            ),
             lambda requirement: (_essence(requirement), requirement.rule.kind),
             _essence,
-            measured,
+            measure_of,
             lambda requirement: (
                 None
                 if requirement.rule.kind == TEXT
@@ -185,7 +187,7 @@ def _essence(requirement: Requirement) -> Hashable:
     return measure(requirement.check), requirement.check.accept, requirement.check.tolerate, requirement.check.worst
 
 
-def measured(requirement: Requirement) -> Hashable | None:
+def measure_of(requirement: Requirement) -> Hashable | None:
     """The measure of the check, and the shape of its condition; None if it is not measured."""
     if requirement.check.skip is not None:
         return None

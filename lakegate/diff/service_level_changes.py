@@ -18,7 +18,7 @@ from lakegate.contract.service_levels import (
     duration,
     level_name,
 )
-from lakegate.diff.change_kinds import Change, meaning, paired, text_of
+from lakegate.diff.change_kinds import Change, meaning, pair_elements, text_of
 
 VALUES = ("property", "value", "unit")
 """The arguments that are not fields."""
@@ -82,7 +82,7 @@ def pair_levels(
     old: Contract, new: Contract
 ) -> tuple[list[tuple[DeclaredLevel, DeclaredLevel]], list[DeclaredLevel], list[DeclaredLevel]]:
     """The service levels of two versions, by name and fields."""
-    return paired(
+    return pair_elements(
         service_levels(old),
         service_levels(new),
         lambda level: (level.name, level.fields, level.value),

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.admission.file_signatures import UnreadableError, readable_in
-from lakegate.admission.header import LONGEST_COMPARED, NO_NAMES, plain, renamed, why_no_keys
-from lakegate.admission.value_masks import cut, hexadecimal, mask
+from lakegate.admission.header import LONGEST_COMPARED, NO_NAMES, match_physical, plain, why_no_keys
+from lakegate.admission.value_masks import cut_text, hexadecimal, mask
 from lakegate.contract.field_paths import column_name, steps_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
@@ -98,7 +98,7 @@ def name_undeclared(
     """
     folded = {each.lower() for each in there}
     every = sorted(set(keys), key=lambda key: (key.lower() not in folded, key))
-    pairs = renamed(every, absent, physical)
+    pairs = match_physical(every, absent, physical)
     first = islice((key for key in every if key not in pairs.values()), MAX_NAMED)
     known = {plain(name) for name in (*pairs, *folded)}
     found = sorted({*pairs.values(), *first})
@@ -423,7 +423,7 @@ class Samples:
         """The sample of a value, and whether it is the value itself."""
         if text is None or not field.public:
             return self._masked(field, text), False
-        return cut(hexadecimal(text) if self._is_bytes(field) else text), True
+        return cut_text(hexadecimal(text) if self._is_bytes(field) else text), True
 
     def _masked(self, field: PlanField, text: str | None) -> str:
         """The shape of a value; of bytes only their number is shown."""

@@ -23,7 +23,7 @@ from lakegate.engine.attempt import MAX_SAMPLES, Attempt, Workspace
 from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, accepted_value, run_queries
 from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.evaluate.typed_values import sql_type
-from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, shared, sharing
+from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, find_shared, sharing
 from lakegate.engine.measure.metric_values import NativeMetrics
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
 from lakegate.engine.read.data_source import Level, Source, Store
@@ -149,7 +149,7 @@ class Process:
 
     def shared(self, own: Program, keys: Keys) -> Iterator[pa.Array]:
         """See `Backend`."""
-        return shared(self.connection, own, keys)
+        return find_shared(self.connection, own, keys)
 
     def split(self, _source: Source, _rejected: Rejected) -> Shares | None:
         """See `Backend`: `lakegate check` counts rejected records and writes none."""

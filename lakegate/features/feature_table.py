@@ -58,7 +58,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("http routes", "revalidation", "lakegate.features.revalidation.revalidations_api:ROUTES"),
     ("http routes", "workflows", "lakegate.features.workflows.callbacks_api:ROUTES"),
     ("http routes", "validator_api", "lakegate.features.validator_api.validations_api:ROUTES"),
-    ("invitations", "workflows", "lakegate.features.workflows.callbacks:invited"),
+    ("invitations", "workflows", "lakegate.features.workflows.callbacks:invite_channel"),
     ("lineage", "openlineage", "lakegate.features.openlineage.openlineage_events:judged_delivery"),
     ("lints", "revalidation", "lakegate.features.revalidation.rule_limit:LINTS"),
     ("lints", "pull", "lakegate.features.pull.pull_settings:LINTS"),

@@ -71,10 +71,10 @@ def decide(dependencies: Dependencies, workload: str, wanted: WantedDecision) ->
     Raises as `carry_out` does.
     """
     row = yield from carry_out(dependencies, workload, wanted)
-    return (yield from advanced(dependencies, row))
+    return (yield from advance_decided(dependencies, row))
 
 
-def advanced(dependencies: Dependencies, row: Workload) -> Steps[str]:
+def advance_decided(dependencies: Dependencies, row: Workload) -> Steps[str]:
     """Advance the workload of a person's decision as far as that person may, and return its id.
 
     A person has no right to companions of an attempt: `sweep` starts and asks them.

@@ -213,7 +213,7 @@ def _pages(
         if dependencies.remaining() < SECONDS_OF_ROW:
             break
         page = dependencies.registry.page(before or "")
-        datasets = chain.from_iterable(labelled(contract, discovery.label) for contract in page.contracts)
+        datasets = chain.from_iterable(labelled_datasets(contract, discovery.label) for contract in page.contracts)
         for number, found in enumerate(datasets):
             if number and dependencies.remaining() < SECONDS_OF_ROW:
                 break  # the next reading of the page passes over what is planned, and other pages do not wait for it
@@ -235,7 +235,7 @@ def _planned(
             yield from write_row(dependencies, task, row)
 
 
-def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[LabelledDataset]:
+def labelled_datasets(snapshot: RegistrySnapshot, label: str) -> Iterator[LabelledDataset]:
     """The datasets of a contract with a label."""
     if all(name != label for each in snapshot.versions for name, _ in each.labels):
         return
@@ -251,7 +251,7 @@ def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[LabelledDataset
 def current(dependencies: Dependencies, dataset: str, label: str) -> tuple[RegistrySnapshot, LabelledDataset] | None:
     """A dataset with a label, and its contract; None: it has none, or is retired."""
     snapshot = dependencies.registry.contract(parts_of(dataset)[0])
-    found = next((each for each in labelled(snapshot, label) if each.dataset == dataset), None)
+    found = next((each for each in labelled_datasets(snapshot, label) if each.dataset == dataset), None)
     return None if found is None or is_retired(dependencies, dataset) else (snapshot, found)
 
 

@@ -73,9 +73,9 @@ class Resolver:
         if parent is None:
             return contract
         from lakegate.diff.compared_versions import ContractVersion  # noqa: PLC0415 - for such documents alone
-        from lakegate.inheritance.inherited_parts import inherited, weaknesses  # noqa: PLC0415 - likewise
+        from lakegate.inheritance.inherited_parts import inherit_parts, weaknesses  # noqa: PLC0415 - likewise
 
-        merged = inherited(parent[0], contract)
+        merged = inherit_parts(parent[0], contract)
         if not notes.errors:
             notes.errors.extend(weaknesses(parent[0], ContractVersion(merged, document), parent[1]))
         return merged
@@ -134,7 +134,7 @@ def identity_of(text: bytes) -> tuple[str, str]:
     return identity(document_of(text).top)
 
 
-def pinned(needs: Mapping[str, bytes]) -> Parents:
+def parents_by_name(needs: Mapping[str, bytes]) -> Parents:
     """The parents among pinned documents, by their names."""
 
     def find(contract: str, line: int) -> ParentDocument | None:

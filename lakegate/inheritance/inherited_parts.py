@@ -15,7 +15,7 @@ from lakegate.contract.service_levels import level_name
 from lakegate.diff.change_kinds import KINDS, Change
 from lakegate.diff.compared_versions import ContractVersion
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.rule_changes import OF_TYPES, Requirement, measured, requirements
+from lakegate.diff.rule_changes import OF_TYPES, Requirement, measure_of, requirements
 from lakegate.diff.service_level_changes import service_levels
 from lakegate.lints.findings import extensions_of
 from lakegate.rules.compile_plan import with_parts
@@ -62,7 +62,7 @@ def templates(parent: Contract, name: str) -> tuple[Dataset, ...]:
     return tuple(replace(entry, name=name) for entry in found if entry is not None)
 
 
-def inherited(parent: Contract, child: Contract) -> Contract:
+def inherit_parts(parent: Contract, child: Contract) -> Contract:
     """The child with everything that it inherits; what it declares itself is kept, whether weaker or not."""
     names = {dataset.name for dataset in child.all_datasets}
     missing = (_move_origins(parent, dataset, child) for dataset in parent.all_datasets if dataset.name not in names)
@@ -164,7 +164,7 @@ def _missing_rules(
 
 def _measure(requirement: Requirement) -> Hashable:
     """The measure of a requirement, and the kind of its condition; of one that is not measured, its declaration."""
-    return requirement.content if requirement.check.skip is not None else measured(requirement)
+    return requirement.content if requirement.check.skip is not None else measure_of(requirement)
 
 
 # ---- Weaker than the parent ----

@@ -35,7 +35,7 @@ PART: Final = 64 << 20
 """Bytes of a part, which is in memory; more where there would be too many."""
 
 
-def uploaded(client: S3Client, content: bytes | Path, at: dict[str, Any], kind: str) -> None:
+def upload_object(client: S3Client, content: bytes | Path, at: dict[str, Any], kind: str) -> None:
     """Write bytes or a file as an object that must not exist yet; `at`: bucket and key; `kind`: its media type."""
     if isinstance(content, bytes):
         client.put_object(Body=content, IfNoneMatch="*", ContentType=kind, **at)
@@ -182,7 +182,7 @@ class Buckets:
         """See `JobStore`; S3's own condition keeps a second attempt from overwriting the first."""
         bucket, key = _place(uri)
         with _as_os_error():
-            uploaded(self._client, content, {"Bucket": bucket, "Key": key}, kind)
+            upload_object(self._client, content, {"Bucket": bucket, "Key": key}, kind)
 
     def list_parts(self, uri: str) -> list[str]:
         """See `JobStore`."""
@@ -288,9 +288,9 @@ def read_request(request_uri: str, plans: dict[str, Plan] | None = None) -> tupl
 
     `plans`: those read before, by their digests; this one is added.
     """
-    request, known = Request.from_bytes(read(request_uri)), {} if plans is None else plans
+    request, known = Request.from_bytes(read_document(request_uri)), {} if plans is None else plans
     if request.plan_digest not in known:
-        plan = Plan.from_bytes(read(request.plan_uri))
+        plan = Plan.from_bytes(read_document(request.plan_uri))
         if plan.digest != request.plan_digest:
             raise InputError("the plan is not the one the request names: its digest differs")
         known[plan.digest] = plan
@@ -316,7 +316,7 @@ def has_result(request: Request) -> bool:
     return True
 
 
-def read(uri: str) -> bytes:
+def read_document(uri: str) -> bytes:
     """A document. InputError where it cannot be read."""
     try:
         return store_for(uri).read(uri)

@@ -33,7 +33,16 @@ from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.native_backend import Process
 from lakegate.engine.read.data_source import Source
 from lakegate.engine.rejected_rows import Rejected
-from lakegate.job.job_storage import ANYWHERE, Addresses, has_result, keep, read, read_request, versions_of, write
+from lakegate.job.job_storage import (
+    ANYWHERE,
+    Addresses,
+    has_result,
+    keep,
+    read_document,
+    read_request,
+    versions_of,
+    write,
+)
 from lakegate.plan.billed_cost import BilledCost, Prices, cost_of_invocation
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import BatchRequest, Request
@@ -130,7 +139,7 @@ def evaluate_batch(batch_uri: str, by_spark: Measure) -> int:
     What the native engine cannot hold, and what has to be split by rows, is measured by Spark in the same run. A delivery
     that has a result is passed over: a run that is started again repeats nothing.
     """
-    batch = BatchRequest.from_bytes(read(batch_uri))
+    batch = BatchRequest.from_bytes(read_document(batch_uri))
     plans: dict[str, Plan] = {}
     return sum(not _is_evaluated(request, plans, by_spark) for request in batch.requests)
 

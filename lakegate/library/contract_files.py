@@ -37,9 +37,9 @@ MAX_BYTES = (1 << 20) + 1
 
 
 def _fetched(url: str) -> bytes:
-    from lakegate.library.contract_urls import fetched  # noqa: PLC0415 - a client of HTTPS, for addresses alone
+    from lakegate.library.contract_urls import fetch_document  # noqa: PLC0415 - a client of HTTPS, for addresses alone
 
-    return fetched(url, MAX_BYTES)
+    return fetch_document(url, MAX_BYTES)
 
 
 def not_fetched(url: str) -> bytes:
@@ -123,12 +123,12 @@ def with_definitions(
     if b"$ref" not in text:
         return text
     from lakegate.contract.documents.document_formats import declares_format  # noqa: PLC0415 -- likewise
-    from lakegate.contract.documents.ref_definitions import bundled  # noqa: PLC0415 -- yaml, for such documents alone
+    from lakegate.contract.documents.ref_definitions import bundle_definitions  # noqa: PLC0415 -- yaml, for such documents alone
 
     def read_or_fetch(name: str) -> bytes:
         return fetch(name) if is_url(name) else read(name)
 
-    return bundled(text, read_or_fetch, above) if declares_format(text) else text
+    return bundle_definitions(text, read_or_fetch, above) if declares_format(text) else text
 
 
 def _at_url(url: str, fetch: Callable[[str], bytes] = _fetched) -> bytes:

@@ -29,7 +29,7 @@ REASONS: Final = {
 }
 
 
-def fetched(url: str, most: int, web: Web | None = None) -> bytes:
+def fetch_document(url: str, most: int, web: Web | None = None) -> bytes:
     """The first bytes at an address. InputError with the reason where nothing can be fetched."""
     try:
         return _fetched(url, most, web or WEB)

@@ -449,7 +449,7 @@ EXPIRED: Final = "announcement-expired"
 RUNNING: Final = frozenset(STATUSES) - {State.PUBLISHED, State.QUARANTINED, State.FAILED, State.GONE}
 
 
-def found(
+def workload_named(
     dependencies: Dependencies, request: HttpRequest
 ) -> tuple[Workload | AnnouncedWorkload, AnnouncedWorkload | None]:
     """The workload that the address names, or the announcement that nothing has landed for; and of a workload without a pin its

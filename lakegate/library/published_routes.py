@@ -76,7 +76,7 @@ def described_routes(routes: Iterable[Route]) -> Routes:
     return Routes(tuple(map(described_route, sorted(routes, key=lambda route: route.prefix))))
 
 
-def added(
+def publish_route(
     dependencies: Dependencies, seen: RegistrySnapshot, wanted: WantedRoute, agree: Agree, owner: RouteOwner = ANYBODY
 ) -> DescribedRoute:
     """Add a route to a contract of the registry as it was `seen`, once its effects are confirmed; twice is once.
@@ -94,7 +94,7 @@ def added(
     return described_route(dependencies.run(add_route(dependencies, *place)))
 
 
-def removed(dependencies: Dependencies, prefix: str, contract: str | None = None) -> DescribedRoute:
+def withdraw_route(dependencies: Dependencies, prefix: str, contract: str | None = None) -> DescribedRoute:
     """Remove a route, of this contract if one is given. Raises InputError where there is none."""
     return described_route(dependencies.run(remove_route(dependencies, folders(prefix), contract)))
 
@@ -135,7 +135,9 @@ def add_proposed(dependencies: Dependencies, prefix: str, contract: str, owner: 
         raise InputError("only the first version of a contract adds the route that it proposes")
     if dependencies.places.needs_approval:
         raise InputError("on this stack routes are added with rights in the account (lakegate route add)")
-    added(dependencies, seen, WantedRoute(prefix, contract), _refuse_effects, RouteOwner((contract,), owner.prefixes))
+    publish_route(
+        dependencies, seen, WantedRoute(prefix, contract), _refuse_effects, RouteOwner((contract,), owner.prefixes)
+    )
 
 
 def _refuse_effects(effects: Iterable[str]) -> None:

@@ -166,16 +166,16 @@ class StackFacade:
 
     def add_route(self, wanted: WantedRoute, agree: Agree) -> DescribedRoute:
         """Add a route, once its effects are confirmed."""
-        from lakegate.library.published_routes import added  # noqa: PLC0415 - likewise
+        from lakegate.library.published_routes import publish_route  # noqa: PLC0415 - likewise
 
-        return added(self.dependencies, self.dependencies.registry.snapshot(), wanted, agree)
+        return publish_route(self.dependencies, self.dependencies.registry.snapshot(), wanted, agree)
 
     def remove_route(self, prefix: str, contract: str | None) -> DescribedRoute:
         """Remove the route of a prefix."""
-        from lakegate.library.published_routes import removed  # noqa: PLC0415 - likewise
+        from lakegate.library.published_routes import withdraw_route  # noqa: PLC0415 - likewise
 
         _refuse_contract(contract)
-        return removed(self.dependencies, prefix)
+        return withdraw_route(self.dependencies, prefix)
 
     def whole_version(self, written: str | None) -> str:
         """`contract@version` with the whole id of the contract; empty for none."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lakegate.base.text import closest, join_words, quote
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
-from lakegate.contract.documents.document_root import served
+from lakegate.contract.documents.document_root import served_format
 from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.documents.extension_settings import EXTENSION
 from lakegate.contract.file_formats import Compression, Format
@@ -128,7 +128,7 @@ def format_left_open(_contract: Contract, document: Document) -> Iterator[Findin
     servers = document.top["servers"]
     named = [entry for entry in (*servers.items, *servers.entries.values()) if entry["format"].present]
     extensions = [place for place in extensions_of(document) if place["format"].present or place["csv"].entries]
-    if served(servers) is not Format.UNKNOWN or extensions:
+    if served_format(servers) is not Format.UNKNOWN or extensions:
         return
     formats = list(dict.fromkeys(quote(entry["format"].text) for entry in named))
     problem = "is not read" if len(formats) == 1 else "differ or are not read"

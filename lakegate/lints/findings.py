@@ -57,7 +57,7 @@ def pairs(dataset: Dataset) -> Iterator[tuple[Rule, Field]]:
     return ((rule, fields[name]) for rule in dataset.rules for name in rule.fields if name in fields)
 
 
-def repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[T]:
+def find_repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[T]:
     """The items that have the key of an earlier one; None is no key."""
     seen: set[Hashable] = set()
     for item in items:

@@ -10,7 +10,7 @@ from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.dcs import SCHEMAS
 from lakegate.contract.documents.document_tree import Document, address, steps_of
 from lakegate.contract.documents.schema_validation import server_messages
-from lakegate.lints.findings import Finding, fields_of, repeated
+from lakegate.lints.findings import Finding, fields_of, find_repeated
 from lakegate.rules.field_constraints import TEXT_FORMS
 
 # ---- Keys, links, tags, servers, team and price ----
@@ -64,13 +64,13 @@ def unknown_transformation(contract: Contract, document: Document) -> Iterator[F
 def repeated_tag(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A tag is written once in its list."""
     for place in document.named("tags"):
-        for item in repeated(place.items, lambda item: (item.text or "").casefold() or None):
+        for item in find_repeated(place.items, lambda item: (item.text or "").casefold() or None):
             yield item.path, f"The tag {quote(item.text)} is there already: remove it."
 
 
 def repeated_server(contract: Contract, _document: Document) -> Iterator[Finding]:
     """Every server has a name of its own."""
-    for server in repeated(contract.about.servers, lambda server: server.name or None):
+    for server in find_repeated(contract.about.servers, lambda server: server.name or None):
         message = f"Another server is called {quote(server.name)}: give each its own name."
         yield f"{server.origin.path}.server", message
 

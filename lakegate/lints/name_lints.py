@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import COMMON, Contract, Dataset, Field, split_release
 from lakegate.contract.documents.document_tree import Document, Place, Step
-from lakegate.lints.findings import Finding, fields_of, is_odcs, properties_of, repeated, rules_of
+from lakegate.lints.findings import Finding, fields_of, find_repeated, is_odcs, properties_of, rules_of
 from lakegate.rules.compile_plan import names_by_arguments, with_parts
 from lakegate.rules.odcs_metrics import METRICS
 from lakegate.rules.rule_kinds import RULES
@@ -52,7 +52,7 @@ def optional_key(contract: Contract, document: Document) -> Iterator[Finding]:
 def repeated_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
     """No rule duplicates another rule of the same fields."""
     for dataset in contract.datasets:
-        for rule in repeated(
+        for rule in find_repeated(
             (rule for rule in dataset.rules if rule.kind not in {"text", "nested", "serviceLevel"}),
             lambda rule: repr(
                 (rule.kind, rule.fields, sorted(rule.arguments.items(), key=str), rule.comparison, rule.tolerance)
@@ -82,7 +82,7 @@ def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[
 
 def _repeated_places(places: Iterable[Place]) -> Iterator[Place]:
     """The places whose text occurred before."""
-    return repeated(places, lambda place: place.written if place.present else None)
+    return find_repeated(places, lambda place: place.written if place.present else None)
 
 
 # ---- Names and references ----
@@ -143,7 +143,7 @@ def no_field(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 def duplicate_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The names of datasets are unique, ignoring case: they are paths in the lake."""
-    for dataset in repeated(contract.datasets, _folded_name):
+    for dataset in find_repeated(contract.datasets, _folded_name):
         yield dataset.origin.path, f"The dataset {quote(dataset.name)} is described twice: give each its own name."
 
 
@@ -151,14 +151,14 @@ def duplicate_field(contract: Contract, _document: Document) -> Iterator[Finding
     """The names of a dataset's fields are unique, ignoring case: engines do not distinguish them."""
     nested = (field.parts for field in fields_of(contract) if field.parts)
     for siblings in (*(dataset.fields for dataset in contract.datasets), *nested):
-        for field in repeated(siblings, _folded_name):
+        for field in find_repeated(siblings, _folded_name):
             yield field.origin.path, f"The field {quote(field.name)} is described twice: keep one."
 
 
 def duplicate_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The ids of a dataset's rules are unique: results refer to them."""
     for dataset in contract.datasets:
-        for rule in repeated(dataset.rules, lambda rule: rule.id or None):
+        for rule in find_repeated(dataset.rules, lambda rule: rule.id or None):
             yield f"{rule.origin.path}.id", f"The id {quote(rule.id)} is taken by another rule: give each its own."
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from lakegate.base.errors import ContractError, Problem
 from lakegate.base.text import quote
-from lakegate.contract.documents.data_products import generated, has_ports_to_generate, named_contracts
+from lakegate.contract.documents.data_products import generate_contract, has_ports_to_generate, named_contracts
 from lakegate.lints.linter import Examined, examine
 
 UNKNOWN_CONTRACT = "unknown-port-contract"
@@ -16,7 +16,9 @@ def examined_product(text: bytes, known: Collection[str], *, has_document: bool 
     """Problems of a product. `known`: ids of contracts; `has_document`: its contract lies beside it, and none is made."""
     try:
         inputs, outputs = named_contracts(text)
-        made = examine(generated(text)) if not has_document and has_ports_to_generate(text) else Examined((), ())
+        made = (
+            examine(generate_contract(text)) if not has_document and has_ports_to_generate(text) else Examined((), ())
+        )
     except ContractError as error:
         return Examined(error.problems, ())
     absent = tuple(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lakegate.base.text import did_you_mean, plural, quote
 from lakegate.contract.contract_model import Contract, Field
 from lakegate.contract.documents.document_tree import Document, Place
-from lakegate.contract.documents.odcs import ANCHOR, qualified
+from lakegate.contract.documents.odcs import ANCHOR, qualify_target
 from lakegate.contract.field_paths import ELEMENTS, column_name, path_of, steps_of
 from lakegate.contract.logical_types import LogicalType
 from lakegate.lints.findings import Finding, is_odcs
@@ -86,7 +86,7 @@ def _is_here(text: str) -> bool:
 
 def _target(text: str, known: dict[str, Field], document: Document) -> Field | None:
     """The target field of a reference in this document: by names and dots, or by ids and slashes (ODCS)."""
-    name = qualified(document.top, text) if "/" in text else text
+    name = qualify_target(document.top, text) if "/" in text else text
     return known.get(name)
 
 

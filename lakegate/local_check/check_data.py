@@ -17,7 +17,7 @@ from lakegate.contract.contract_model import Contract
 from lakegate.job.job_storage import PinnedObject
 from lakegate.library.contract_files import ParentPlaces, load
 from lakegate.local_check import check_result
-from lakegate.local_check.data_files import DataFile, accepted, complete, linked, referred
+from lakegate.local_check.data_files import DataFile, complete, files_by_dataset, link_file, link_references
 from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
@@ -125,7 +125,7 @@ def judge_delivery(
     """
     delivery = replace(delivery, files=complete(delivery.files, plan.policy.delivery))
     others = [load(contract, delivery.parents) for contract in delivery.reference_contracts]
-    references = accepted(document, plan, delivery.references, others)
+    references = files_by_dataset(document, plan, delivery.references, others)
     report = _report(delivery, plan, references, folder, show)
     return report, tuple(_advice(delivery, report, references))
 
@@ -135,7 +135,7 @@ def _report(delivery: LocalDelivery, plan: Plan, references: References, folder:
     samples = check_result.MAX_SAMPLES if delivery.failures is None else failing_rows_file.MAX_FAILING_ROWS
     pins = {file.name: file.pin for file in delivery.files if file.pin is not None}
     asked = _request(shown, delivery.files, folder)
-    request = replace(asked, references=referred(references, folder), slices=delivery.slices)
+    request = replace(asked, references=link_references(references, folder), slices=delivery.slices)
     result = measure(delivery.engine, request, shown, folder, samples, pins, show)
     return Report(plan, judge(plan, result), result, tuple(file.shown for file in delivery.files))
 
@@ -176,7 +176,7 @@ def part_of(file: DataFile, staging: Path, number: int) -> StagedPart:
     """A file as a part of a delivery; a local one is linked below `staging`."""
     if file.pin is not None:
         return StagedPart(file.name, file.pin.size, file.name)
-    at = linked(Path(file.name), staging, number)
+    at = link_file(Path(file.name), staging, number)
     return StagedPart(at.as_uri(), at.stat().st_size, file.name)
 
 

@@ -65,9 +65,9 @@ def files_of(names: list[str]) -> list[DataFile]:
     files: list[DataFile] = []
     for name in names:
         if name.startswith("s3://"):
-            from lakegate.local_check.data_in_s3 import pinned  # noqa: PLC0415 - boto3, for objects alone
+            from lakegate.local_check.data_in_s3 import pin_objects  # noqa: PLC0415 - boto3, for objects alone
 
-            files += [DataFile(f"s3://{pin.bucket}/{pin.key}", pin) for pin in pinned(name, MARKERS)]
+            files += [DataFile(f"s3://{pin.bucket}/{pin.key}", pin) for pin in pin_objects(name, MARKERS)]
         else:
             files += [DataFile(str(path)) for path in _paths(Path(name))]
     return files
@@ -168,7 +168,7 @@ def _version(path: Path, algorithm: str) -> PartVersion:
 # ---- Referenced data: `--reference NAME=FILE` ----
 
 
-def accepted(contract: Contract, plan: Plan, named: list[str], others: Iterable[Contract]) -> References:
+def files_by_dataset(contract: Contract, plan: Plan, named: list[str], others: Iterable[Contract]) -> References:
     """Files by the line they stand for, with the plan they are read by.
 
     `named`: `NAME=FILE`, the name a dataset of the contract, or of another one as the plan's rules name it.
@@ -216,7 +216,7 @@ def _plan(line: str, contracts: Iterable[Contract]) -> Plan:
     )
 
 
-def referred(references: References, folder: Path) -> tuple[Reference, ...]:
+def link_references(references: References, folder: Path) -> tuple[Reference, ...]:
     """The same in the words of the job; plans and links to the files are put into a folder."""
     return tuple(
         _reference(line, *found, folder / f"accepted-{at}") for at, (line, found) in enumerate(references.items())
@@ -224,14 +224,14 @@ def referred(references: References, folder: Path) -> tuple[Reference, ...]:
 
 
 def _reference(line: str, plan: Plan, files: list[Path], folder: Path) -> Reference:
-    parts = [linked(path, folder, number) for number, path in enumerate(files)]
+    parts = [link_file(path, folder, number) for number, path in enumerate(files)]
     address = folder / "plan.json"
     address.write_bytes(plan.to_bytes())
     uri, digest = address.as_uri(), plan.digest
     return Reference(line, 0, tuple(AcceptedPart(part.as_uri(), part.stat().st_size, uri, digest) for part in parts))
 
 
-def linked(path: Path, folder: Path, number: int) -> Path:
+def link_file(path: Path, folder: Path, number: int) -> Path:
     """A link with a name that means nothing to Spark: a file's own name must not choose a codec, or another file."""
     if not path.exists():
         if str(path) == STANDARD_INPUT:

@@ -30,7 +30,7 @@ _ABSENT: Final = {"404", "NoSuchKey"}
 _DENIED: Final = {"403", "AccessDenied", "AllAccessDisabled"}
 
 
-def pinned(name: str, markers: tuple[str, ...]) -> list[PinnedObject]:
+def pin_objects(name: str, markers: tuple[str, ...]) -> list[PinnedObject]:
     """The objects that an `s3://` name stands for, in the order of their keys; those of a folder without markers and empty ones.
 
     A marker is an object whose name, or whose folder's name, begins with one of `markers`.

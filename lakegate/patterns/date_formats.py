@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from lakegate.patterns.regex_tree import plain, spelled
+from lakegate.patterns.regex_tree import plain, spell_ranges
 
 # ---- Formats of `strftime` as one pattern ----
 # 1. The directives become the alternatives of `strptime`, in its order, inside one atomic group: the first reading counts, and
@@ -20,7 +20,7 @@ from lakegate.patterns.regex_tree import plain, spelled
 
 LONGEST_FORMAT = 100
 _SPACE_CODES = ((9, 13), (28, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029))
-_SPACE = f"[{spelled((*_SPACE_CODES, (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)))}]+"
+_SPACE = f"[{spell_ranges((*_SPACE_CODES, (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)))}]+"
 LEAPS = "(?:[02468][048]|[13579][26])"
 _LEAPS_OF_CENTURY = "(?:0[48]|[2468][048]|[13579][26])"
 _SHORT = "apr|jun|sep|nov"
@@ -64,7 +64,7 @@ def compile_format(text: str) -> str:
     at = 0
     while at < len(text):
         part, at = _part(text, at)
-        parts.append(numbered(part, flags))
+        parts.append(number_flags(part, flags))
     return rf"\A(?i:(?>{''.join(parts)}))\z{refusals(flags)}"
 
 
@@ -88,7 +88,7 @@ def _part(text: str, at: int) -> tuple[str, int]:
     return plain(ord(char)), at + 1
 
 
-def numbered(part: str, flags: list[str]) -> str:
+def number_flags(part: str, flags: list[str]) -> str:
     """The pattern with its flags as empty groups, listed in the order of their numbers."""
 
     def note(match: re.Match[str]) -> str:
@@ -159,7 +159,7 @@ def compile_java_format(text: str) -> str:
     if len(text) > LONGEST_FORMAT:
         raise ValueError(f"a format has at most {LONGEST_FORMAT} characters")
     flags: list[str] = []
-    parts = [numbered(part, flags) for part in _parts(text)]
+    parts = [number_flags(part, flags) for part in _parts(text)]
     return rf"\A(?>{''.join(parts)})\z{refusals(flags)}"
 
 

@@ -22,7 +22,7 @@ from lakegate.patterns.regex_tree import (
     member,
     others,
     plain,
-    spelled,
+    spell_ranges,
 )
 from lakegate.patterns.unicode_properties import MAX_PROPERTIES, characters_of
 
@@ -64,7 +64,7 @@ def translate(pattern: str, *, is_strict: bool) -> str:
 def like(pattern: str) -> str:
     """A pattern of SQL's LIKE: `%` is any run of characters, `_` is one, and the whole text must match."""
     _judge_length(pattern)
-    any_one = f"[{spelled(ANY)}]"
+    any_one = f"[{spell_ranges(ANY)}]"
     parts = {"%": f"{any_one}*", "_": any_one}
     return _bounded(rf"\A{''.join(parts.get(char) or plain(ord(char)) for char in pattern)}\z")
 
@@ -94,10 +94,10 @@ def rewritten(pattern: str, *, is_strict: bool = True) -> str:
 _CLASSES = {
     "d": "0-9",
     "w": _WORD,
-    "s": spelled(_SPACES),
-    "D": spelled(others(((48, 57),))),
-    "W": spelled(others(((48, 57), (65, 90), (95, 95), (97, 122)))),
-    "S": spelled(others(_SPACES)),
+    "s": spell_ranges(_SPACES),
+    "D": spell_ranges(others(((48, 57),))),
+    "W": spell_ranges(others(((48, 57), (65, 90), (95, 95), (97, 122)))),
+    "S": spell_ranges(others(_SPACES)),
 }
 
 
@@ -215,7 +215,7 @@ class _Reader:
             raise ValueError(f"a pattern has at most {MAX_PROPERTIES} properties of Unicode")
         self.at = match.end()
         ranges = characters_of(match["name"])
-        return spelled(others(ranges) if match["sign"] == "P" else ranges)
+        return spell_ranges(others(ranges) if match["sign"] == "P" else ranges)
 
     def _escaped_code(self, also: str = "") -> int:
         """The code point of the escape after a backslash; `also` are characters that may be escaped here."""
@@ -254,7 +254,7 @@ class _Reader:
             members.append(self._range())
         self.at += 1
         if not members:
-            return f"[{spelled(ANY)}]" if negated else "(?:(?!))"
+            return f"[{spell_ranges(ANY)}]" if negated else "(?:(?!))"
         return f"[{'^' if negated else ''}{''.join(members)}]"
 
     def _range(self) -> str:
@@ -266,7 +266,7 @@ class _Reader:
         high = self._class_item() if self.at < len(self.text) else 0
         if isinstance(low, str) or isinstance(high, str) or low > high:
             raise ValueError("a range in a character class goes from a smaller to a greater character")
-        return spelled(((low, high),))
+        return spell_ranges(((low, high),))
 
     def _class_item(self) -> int | str:
         """One code point, or the content of the class of an escape."""

@@ -83,17 +83,17 @@ def search_cost(pattern: Items) -> Cost:
     """
     items = shortest(pattern)
     tail = _tail(items, _NOTHING)
-    tries = Cost(tail.fan) if anchored(items) else tail.cost + Cost(tail.fan)
+    tries = Cost(tail.fan) if is_anchored(items) else tail.cost + Cost(tail.fan)
     return tail.cost + LENGTH * tries
 
 
-def anchored(items: Items) -> bool:
+def is_anchored(items: Items) -> bool:
     """Whether a match can begin at the start of the text only."""
     match items[:1]:
         case (Start(),):
             return True
         case (Choice(alternatives),):
-            return all(map(anchored, alternatives))
+            return all(map(is_anchored, alternatives))
         case _:
             return False
 

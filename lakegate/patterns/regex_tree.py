@@ -21,7 +21,7 @@ Ranges = tuple[tuple[int, int], ...]
 ANY: Ranges = ((0, LAST),)
 
 
-def spelled(ranges: Ranges) -> str:
+def spell_ranges(ranges: Ranges) -> str:
     """Ranges of code points as the content of a character class."""
     return "".join(member(low) if low == high else f"{member(low)}-{member(high)}" for low, high in ranges)
 
@@ -146,10 +146,10 @@ class NoPatternError(ValueError):
 @lru_cache(maxsize=1024)
 def parse(pattern: str) -> Items:
     """The syntax tree of a pattern; NoPatternError if it is invalid."""
-    return items_of(parsed(pattern))
+    return items_of(parse_pattern(pattern))
 
 
-def parsed(pattern: str) -> Any:  # noqa: ANN401 -- the tree of the standard library's parser
+def parse_pattern(pattern: str) -> Any:  # noqa: ANN401 -- the tree of the standard library's parser
     """The syntax tree of the standard library; NoPatternError if the pattern is invalid."""
     try:
         return _parser.parse(for_python(pattern))
@@ -294,7 +294,7 @@ def _spelt(node: Node, dialect: RegexDialect) -> str:
 
 
 def _python_chars(ranges: Ranges) -> str:
-    return f"[{spelled(ranges)}]" if ranges else "(?!)"
+    return f"[{spell_ranges(ranges)}]" if ranges else "(?!)"
 
 
 def _re2_chars(ranges: Ranges) -> str:
@@ -313,7 +313,7 @@ def _re2_char(code: int) -> str:
 PYTHON = RegexDialect(_python_chars, {Edge(inner=False): EDGE, Edge(inner=True): INNER}, r"\Z")
 RE2 = RegexDialect(_re2_chars, {Edge(inner=False): r"\b", Edge(inner=True): r"\B"}, r"\z")
 LONGEST_PATTERN = 1024
-_ANY_BUT_LINE_ENDS = f"[^{spelled(((10, 10), (13, 13), (0x2028, 0x2029)))}]"
+_ANY_BUT_LINE_ENDS = f"[^{spell_ranges(((10, 10), (13, 13), (0x2028, 0x2029)))}]"
 PLAIN_PARTS = {"|": ("|", False), "^": ("^", False), "$": (r"\z", False), ".": (_ANY_BUT_LINE_ENDS, True)}
 
 

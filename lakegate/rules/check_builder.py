@@ -151,7 +151,7 @@ def number_check(rule: Rule, metric: Metric, good: Interval, noun: str) -> Check
     return check(rule, (), metric, accept=Tier(good), wanted=format_limit(good, noun), unit=Unit.VALUE)
 
 
-def skipped(rule: Rule, fields: Fields, reason: str) -> Check:
+def skip_check(rule: Rule, fields: Fields, reason: str) -> Check:
     """A skipped check, with the reason why nothing is measured."""
     named = check(
         rule, fields, Metric.ROW_COUNT, accept=Tier(Interval()), wanted=brief(rule.name or rule.kind), unit=Unit.VALUE
@@ -211,7 +211,7 @@ def number(rule: Rule, value: object) -> Decimal:
     return found
 
 
-def whole(rule: Rule, value: object) -> int:
+def whole_number(rule: Rule, value: object) -> int:
     """A non-negative integer; refused if it is none."""
     found = number(rule, value)
     if found < 0 or found != found.to_integral_value():
@@ -307,7 +307,7 @@ def brief(text: str) -> str:
     return text if len(text) <= LONGEST_WORDS else f"{text[: LONGEST_WORDS - 1]}…"
 
 
-def listed(values: Iterable[object]) -> str:
+def join_values(values: Iterable[object]) -> str:
     """`one of SP, RJ, MG, ES`, truncated for tables."""
     return "one of " + brief(", ".join(map(str, values)))
 

@@ -28,7 +28,7 @@ from lakegate.plan.check import BY_SCHEDULE, Check, Tier
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField, ScheduledCheck
 from lakegate.plan.predicates import All, Not, Present
-from lakegate.rules.check_builder import NEVER_MEASURED, Checks, Fields, skipped
+from lakegate.rules.check_builder import NEVER_MEASURED, Checks, Fields, skip_check
 from lakegate.rules.rule_kinds import columns_of, compile_rule, is_by_field, optional_columns_of
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def of_parts(rule: Rule, fields: Fields, checks: Checks, plan: dict[str, PlanFie
     `plan` has the planned fields by their names, `by_place` by their places.
     """
     if any(field.name not in plan for field in fields):
-        return (skipped(rule, fields, NO_PARTS),)
+        return (skip_check(rule, fields, NO_PARTS),)
     if rule.kind in OF_WHOLE and any(plan[field.name].shape is Shape.VALUE for field in fields):
-        return tuple(check if check.skip else skipped(rule, fields, NO_PARTS) for check in checks)
+        return tuple(check if check.skip else skip_check(rule, fields, NO_PARTS) for check in checks)
     if rule.kind == NESTED_KIND and any((field.declared or "").lower() == "union" for field in fields):
         return tuple(replace(check, skip=check.skip or OF_UNION) for check in checks)
     if rule.kind == NESTED_KIND and any(plan[field.name].shape in {Shape.VALUE, Shape.ANY} for field in fields):
@@ -227,7 +227,7 @@ def _each_rule(
             return of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name, by_place)
         except ContractError as error:
             problems.extend(error.problems)
-            return (skipped(rule, (), error.problems[0].message.rstrip(".")),)
+            return (skip_check(rule, (), error.problems[0].message.rstrip(".")),)
 
     for rule in dataset.rules:
         apart = [replace(rule, fields=(name,)) for name in rule.fields] if is_by_field(rule) else []

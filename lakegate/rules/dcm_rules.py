@@ -15,7 +15,18 @@ from lakegate.contract.contract_model import Field, Rule, Severity
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import Present, Within
-from lakegate.rules.check_builder import Fields, argument, check, items, listed, number, one_of, refuse, rows, within
+from lakegate.rules.check_builder import (
+    Fields,
+    argument,
+    check,
+    items,
+    join_values,
+    number,
+    one_of,
+    refuse,
+    rows,
+    within,
+)
 
 _EXACT = Context(prec=1000)
 """Computes bounds without rounding, independent of the caller's context."""
@@ -88,7 +99,7 @@ def _aggregate(rule: Rule, field: Field, metric: Metric, words: str) -> Check:
 def allowed_values(rule: Rule, field: Field) -> Check:
     """Every value is in the parameter's list; there is no tolerance."""
     predicate = one_of(rule, field, items(rule, argument(rule, "parameter")))
-    return rows(rule, field, predicate, listed(predicate.values))
+    return rows(rule, field, predicate, join_values(predicate.values))
 
 
 def _around(rule: Rule, parameter: Decimal) -> Callable[[Decimal | None], Tier]:

@@ -18,16 +18,16 @@ from lakegate.rules.check_builder import (
     brief,
     in_range,
     items,
-    listed,
+    join_values,
     number,
     one_of,
     refuse,
     regex,
     rows,
-    skipped,
+    skip_check,
     unique_rows,
     value_of,
-    whole,
+    whole_number,
     within,
 )
 
@@ -111,7 +111,7 @@ def with_parts(rule: Rule, field: Field) -> Check:
     """Every value has the declared nested fields; constraints of their number are skipped."""
     option = rule.arguments.get("option")
     if option is not None:
-        return skipped(rule, (field,), f"the option {brief(str(option))} of values with parts is not measured")
+        return skip_check(rule, (field,), f"the option {brief(str(option))} of values with parts is not measured")
     return rows(rule, field, Typed(field.name), f"values of the type {brief(field.declared or 'declared')}")
 
 
@@ -119,7 +119,7 @@ def bounded_size(*shapes: Shape, is_low: bool) -> Callable[[Rule, Field], Check]
     """Every list, map or object has at least (or at most) `value` parts."""
 
     def compile_one(rule: Rule, field: Field) -> Check:
-        count = whole(rule, argument(rule, "value"))
+        count = whole_number(rule, argument(rule, "value"))
         noun = {Shape.LIST: "element", Shape.MAP: "key"}.get(shape_of(field), "member")
         size, words = (Size(field.name, low=count), "least") if is_low else (Size(field.name, high=count), "most")
         return _of_whole(rule, field, shapes, size, f"at {words} {format_limit(count, noun)}")
@@ -137,7 +137,7 @@ def required_member(rule: Rule, field: Field) -> Check:
     written = str(argument(rule, "member"))
     member = next((part for part in field.parts if part.name == f"{field.name}.{written}"), None)
     if member is None:
-        return skipped(rule, (field,), f"{field.name} declares no {brief(written)}")
+        return skip_check(rule, (field,), f"{field.name} declares no {brief(written)}")
     predicate = Not(All((Present(field.name), Not(Present(member.name)))))
     return _of_whole(rule, field, (Shape.RECORD,), predicate, f"with a value of {brief(written)}")
 
@@ -145,7 +145,7 @@ def required_member(rule: Rule, field: Field) -> Check:
 def _of_whole(rule: Rule, field: Field, shapes: tuple[Shape, ...], predicate: Predicate, words: str) -> Check:
     """A check of a whole list, map or object."""
     if shape_of(field) not in shapes:
-        return skipped(
+        return skip_check(
             rule,
             (field,),
             f"{rule.kind} does not apply to values of the type {brief(field.declared or field.type.value)}",
@@ -174,12 +174,12 @@ def primary_key(rule: Rule, fields: Fields) -> Checks:
 def enum(rule: Rule, field: Field) -> Check:
     """Every value is one of a closed list."""
     predicate = one_of(rule, field, items(rule, argument(rule, "values")))
-    return rows(rule, field, predicate, listed(predicate.values))
+    return rows(rule, field, predicate, join_values(predicate.values))
 
 
 def _of_texts(rule: Rule, field: Field) -> Check:
     """A rule about texts, at values of another type (DCS 1.1.0: "Only applies to unicode character sequences types")."""
-    return skipped(rule, (field,), f"{rule.kind} is for texts, and {field.name} has the type {field.type.value}")
+    return skip_check(rule, (field,), f"{rule.kind} is for texts, and {field.name} has the type {field.type.value}")
 
 
 def pattern(rule: Rule, field: Field) -> Check:
@@ -194,7 +194,7 @@ def bounded_length(*, is_low: bool) -> Callable[[Rule, Field], Check]:
     """Every text has at least (or at most) `value` characters (code points)."""
 
     def compile_one(rule: Rule, field: Field) -> Check:
-        count = whole(rule, argument(rule, "value"))
+        count = whole_number(rule, argument(rule, "value"))
         if field.type not in TEXTS:
             return _of_texts(rule, field)
         length, words = (Length(field.name, low=count), "least") if is_low else (Length(field.name, high=count), "most")
@@ -228,14 +228,14 @@ def date_format(rule: Rule, field: Field) -> Check:
     """Every text is a date in the declared format; other constraints of such dates are skipped."""
     if rule.arguments.get("option") != "format":
         option = brief(str(rule.arguments.get("option")))
-        return skipped(rule, (field,), f"{option} of dates in a format of their own is not measured by this version")
+        return skip_check(rule, (field,), f"{option} of dates in a format of their own is not measured by this version")
     if field.type is not LogicalType.STRING:
-        return skipped(rule, (field,), f"a {field.type.value} is read as ISO 8601, in no other format")
+        return skip_check(rule, (field,), f"a {field.type.value} is read as ISO 8601, in no other format")
     written = str(argument(rule, "value"))
     try:
         pattern = compile_java_format(written)
     except ValueError as error:
-        return skipped(rule, (field,), str(error))
+        return skip_check(rule, (field,), str(error))
     return rows(rule, field, Matches(field.name, pattern), f"written as {brief(written)}")
 
 
@@ -252,7 +252,7 @@ def with_offset(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields
 def _of_zone(rule: Rule, field: Field, *, is_wanted: bool) -> Check:
     """The type that a file with a schema gives the field says whether moments have a zone (`PlanField.zone`)."""
     if field.type is not LogicalType.TIMESTAMP:
-        return skipped(rule, (field,), f"a {field.type.value} has no zone in files with a schema of their own")
+        return skip_check(rule, (field,), f"a {field.type.value} has no zone in files with a schema of their own")
     return rows(rule, field, Typed(field.name), f"moments {'with' if is_wanted else 'without'} a zone")
 
 
@@ -260,10 +260,10 @@ def text_form(rule: Rule, field: Field) -> Check:
     """Every text matches a named format; a format that does not constrain the text is skipped."""
     name = str(argument(rule, "value"))
     if field.type not in TEXTS:
-        return skipped(
+        return skip_check(
             rule, (field,), f"the format {brief(name)} is one of texts, and {field.name} is a {field.type.value}"
         )
     form = TEXT_FORMS.get(name.strip().lower())
     if form is None:
-        return skipped(rule, (field,), f"the format {brief(name)} cannot be measured on text")
+        return skip_check(rule, (field,), f"the format {brief(name)} cannot be measured on text")
     return rows(rule, field, Matches(field.name, form.pattern), form.words)

@@ -17,7 +17,7 @@ from lakegate.patterns.ecma_patterns import PatternError, translate
 from lakegate.patterns.matching_cost import parts_of
 from lakegate.plan.check import Check
 from lakegate.plan.predicates import JsonForm
-from lakegate.rules.check_builder import argument, brief, refuse, rows, skipped
+from lakegate.rules.check_builder import argument, brief, refuse, rows, skip_check
 
 LONGEST_SCHEMA: Final = 1 << 16
 """Characters of a schema."""
@@ -66,7 +66,7 @@ def json_form(rule: Rule, field: Field) -> Check:
     except UnusableSchemaError as error:
         refuse(rule, "json-schema", f"the schema cannot be used: {error}")
     except UnmeasuredSchemaError as error:
-        return skipped(rule, (field,), f"{error} of jsonSchema is not measured by this version")
+        return skip_check(rule, (field,), f"{error} of jsonSchema is not measured by this version")
     return rows(rule, field, JsonForm(field.name, schema), "JSON as `jsonSchema` describes it")
 
 

@@ -24,7 +24,7 @@ from lakegate.rules.check_builder import (
     refuse,
     regex,
     valid_in_words,
-    whole,
+    whole_number,
     within,
 )
 
@@ -146,8 +146,14 @@ def _all(parts: tuple[Predicate, ...]) -> Predicate:
 _PARTS: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
     "validValues": ("one of {}", lambda rule, field, value: one_of(rule, field, items(rule, value))),
     "pattern": ("matching {}", lambda rule, field, value: Matches(field.name, regex(rule, str(value)))),
-    "minLength": ("at least {} characters", lambda rule, field, value: Length(field.name, low=whole(rule, value))),
-    "maxLength": ("at most {} characters", lambda rule, field, value: Length(field.name, high=whole(rule, value))),
+    "minLength": (
+        "at least {} characters",
+        lambda rule, field, value: Length(field.name, low=whole_number(rule, value)),
+    ),
+    "maxLength": (
+        "at most {} characters",
+        lambda rule, field, value: Length(field.name, high=whole_number(rule, value)),
+    ),
     "minimum": ("at least {}", lambda rule, field, value: within(rule, field, low=value)),
     "maximum": ("at most {}", lambda rule, field, value: within(rule, field, high=value)),
     "exclusiveMinimum": ("more than {}", lambda rule, field, value: within(rule, field, low=value, low_open=True)),

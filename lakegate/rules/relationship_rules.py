@@ -16,7 +16,7 @@ from lakegate.contract.field_paths import column_name, column_path
 from lakegate.contract.semantic_versions import major
 from lakegate.plan.check import NONE, Query, QueryColumn, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.rules.check_builder import Checks, Fields, brief, check, skipped
+from lakegate.rules.check_builder import Checks, Fields, brief, check, skip_check
 
 ELSEWHERE = (
     re.compile(r"lakegate://(?P<contract>[^/]+)/(?P<dataset>[^/]+)_v(?P<major>[0-9]+)/(?P<field>[^/,]+)"),
@@ -45,7 +45,7 @@ def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields
             contract, dataset, [each for each in str(rule.arguments.get("to") or "").split(",") if each], fields
         )
     except LookupError as error:
-        return (skipped(rule, fields, str(error.args[0])),)
+        return (skip_check(rule, fields, str(error.args[0])),)
     to = f"{target.dataset}.{'+'.join(column.field for column in target.columns)}"
     found = check(rule, fields, Metric.UNMATCHED_ROWS, accept=Tier(NONE), wanted=f"found in {brief(to)}", unit=unit)
     is_own = target.full_name == _line(contract, dataset.name)

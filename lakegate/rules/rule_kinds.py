@@ -63,7 +63,17 @@ from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules import dcm_rules, field_constraints, json_schema_rules, odcs_metrics, row_conditions
-from lakegate.rules.check_builder import ByField, Checks, Fields, InContract, brief, not_measured, once, refuse, skipped
+from lakegate.rules.check_builder import (
+    ByField,
+    Checks,
+    Fields,
+    InContract,
+    brief,
+    not_measured,
+    once,
+    refuse,
+    skip_check,
+)
 from lakegate.rules.odcs_metrics import interval_of
 from lakegate.rules.relationship_rules import foreign_key
 from lakegate.rules.service_level_rules import service_level
@@ -81,10 +91,10 @@ def custom(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields) -> 
     technology = _technology(rule)
     if technology is None:
         named = brief(str(rule.arguments.get("engine", ""))) or "(none named)"
-        return (skipped(rule, fields, f"the engine {named} is not measured by this version"),)
+        return (skip_check(rule, fields, f"the engine {named} is not measured by this version"),)
     if not _call(rule).strip():
         held = f": it has the keys {join_words(arguments_of(rule))}" if arguments_of(rule) else ""
-        return (skipped(rule, fields, f"it has no check that can be read{held}"),)
+        return (skip_check(rule, fields, f"it has no check that can be read{held}"),)
     asked = technology.asking(contract, dataset, rule, fields) if technology.asking else None
     return technology.compile(rule, fields, _call(rule), arguments_of(rule)) if asked is None else asked
 
@@ -114,7 +124,7 @@ def arguments_of(rule: Rule) -> Mapping[str, object]:
 
 def unmeasured(reason: str) -> Compile:
     """The compiler of a kind whose rules are always skipped."""
-    return lambda rule, fields: (skipped(rule, fields, reason),)
+    return lambda rule, fields: (skip_check(rule, fields, reason),)
 
 
 def _technology(rule: Rule) -> Technology | None:
@@ -150,7 +160,7 @@ def sql(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields) -> Che
             (Problem(error.code, f"{rule.origin.path}.query", rule.origin.line, error.message),)
         ) from None
     except UntranslatedError as error:
-        return (skipped(rule, fields, f"this SQL is not measured by this version: {error.reason}"),)
+        return (skip_check(rule, fields, f"this SQL is not measured by this version: {error.reason}"),)
     own = "/".join((rule.id, *(field.name for field in fields)))
     return tuple(
         Check(
@@ -249,10 +259,10 @@ def compile_rule(contract: Contract, dataset: Dataset, rule: Rule, fields: Field
     _judge_types(rule, fields)
     foreign = _foreign_argument(rule)
     if foreign is not None:
-        return (skipped(rule, fields, foreign),)
+        return (skip_check(rule, fields, foreign),)
     compile_one = RULES.get(rule.kind)
     if compile_one is None:
-        return (skipped(rule, fields, f"rules of the kind {rule.kind} are not measured by this version"),)
+        return (skip_check(rule, fields, f"rules of the kind {rule.kind} are not measured by this version"),)
     if isinstance(compile_one, InContract):
         return compile_one.compile(contract, dataset, rule, fields)
     return compile_one(rule, fields)

@@ -14,7 +14,7 @@ from lakegate.contract.contract_model import Field, Rule
 from lakegate.contract.service_levels import MOMENTS, duration
 from lakegate.plan.check import OF_NO_DELIVERY, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.rules.check_builder import Checks, Fields, brief, check, refuse, skipped
+from lakegate.rules.check_builder import Checks, Fields, brief, check, refuse, skip_check
 
 
 def service_level(rule: Rule, fields: Fields) -> Checks:
@@ -22,15 +22,15 @@ def service_level(rule: Rule, fields: Fields) -> Checks:
     name = str(rule.arguments.get("property") or "")
     level = _LEVELS.get(name)
     if level is None:
-        return (skipped(rule, (), f"{brief(name) or 'this level'} {OF_NO_DELIVERY}"),)
+        return (skip_check(rule, (), f"{brief(name) or 'this level'} {OF_NO_DELIVERY}"),)
     fields = tuple(field for field in fields if field.type in MOMENTS)
     if not fields:
-        return (skipped(rule, (), f"the level {brief(name)} names no field that holds moments"),)
+        return (skip_check(rule, (), f"the level {brief(name)} names no field that holds moments"),)
     if rule.arguments.get("value") is True:
-        return (skipped(rule, fields, f"the level {brief(name)} sets no limit"),)
+        return (skip_check(rule, fields, f"the level {brief(name)} sets no limit"),)
     limit = duration(rule.arguments.get("value"), rule.arguments.get("unit"))
     if limit is None:
-        return (skipped(rule, fields, f"the level {brief(name)} has no length of time that is known"),)
+        return (skip_check(rule, fields, f"the level {brief(name)} has no length of time that is known"),)
     return (level(rule, fields, Interval(high=limit)),)
 
 

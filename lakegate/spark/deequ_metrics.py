@@ -147,7 +147,7 @@ def sharing(program: Program, rows: DataFrame, keys: Keys, limit: int) -> DataFr
     return _having(program, rows, keys, few).orderBy(*names, *own).limit(limit).select(*own)
 
 
-def shared(program: Program, rows: DataFrame, keys: Keys) -> Iterator[pa.Array]:
+def find_shared(program: Program, rows: DataFrame, keys: Keys) -> Iterator[pa.Array]:
     """See `lakegate.engine.measure.duckdb_tables.Shared`."""
 
     def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -27,7 +27,7 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.spark import spark_session, spark_tasks
-from lakegate.spark.deequ_metrics import DeequMetrics, shared, sharing
+from lakegate.spark.deequ_metrics import DeequMetrics, find_shared, sharing
 from lakegate.spark.spark_queries import AcceptedRecords, SparkTables, run_queries
 from lakegate.spark.spark_row_split import split
 from lakegate.spark.spark_session import FEW_ROWS, settings, start
@@ -109,7 +109,7 @@ class Spark:
 
     def shared(self, own: Program, keys: Keys) -> Iterator[pa.Array]:
         """See `Backend`."""
-        return shared(own, self.passed.rows(own), keys)
+        return find_shared(own, self.passed.rows(own), keys)
 
     def split(self, source: Source, rejected: Rejected) -> Shares | None:
         """See `Backend`."""

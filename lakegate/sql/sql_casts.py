@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lakegate.contract.logical_types import LogicalType
 from lakegate.sql.sql_dates import as_date, typed_constant
-from lakegate.sql.sql_functions import rounded, whole
+from lakegate.sql.sql_functions import constant_number, round_half_up
 from lakegate.sql.sql_names import NodeForm, Scope, Translator, form
 from lakegate.sql.sql_operators import BITS
 from lakegate.sql.sql_parser import CASTS_ROUND_HALF_EVEN, CASTS_TRUNCATE
@@ -112,7 +112,7 @@ def _rounded(t: Translator, sql: TypedSql) -> Texts:
     if t.dialect in CASTS_TRUNCATE:
         return sql.text
     is_even = sql.kind is SqlKind.DOUBLE and t.dialect in CASTS_ROUND_HALF_EVEN
-    return fill("rint({})", sql, duckdb="round_even({}, 0)") if is_even else rounded(sql, 0)
+    return fill("rint({})", sql, duckdb="round_even({}, 0)") if is_even else round_half_up(sql, 0)
 
 
 def _to_double(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
@@ -125,10 +125,10 @@ def _to_decimal(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
     sizes = [expression.this for expression in node.to.expressions]
     if not sizes:
         return inner
-    scale = whole(sizes[1]) if len(sizes) > 1 else 0
+    scale = constant_number(sizes[1]) if len(sizes) > 1 else 0
     if scale > MAX_DIGITS:
         raise UntranslatedError("it casts to more digits than can be compared")
-    return combine(fill("CAST({} AS DECIMAL(38,18))", rounded(inner, scale)), SqlKind.DECIMAL, inner)
+    return combine(fill("CAST({} AS DECIMAL(38,18))", round_half_up(inner, scale)), SqlKind.DECIMAL, inner)
 
 
 def _to_text(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:

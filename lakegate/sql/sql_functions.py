@@ -39,10 +39,10 @@ MAX_DIGITS = 18
 
 def _round(t: Translator, node: exp.Round, scope: Scope) -> TypedSql:
     inner, digits = _number(t.translate(node.this, scope)), node.args.get("decimals")
-    places = 0 if digits is None else whole(digits)
+    places = 0 if digits is None else constant_number(digits)
     if places > MAX_DIGITS:
         raise UntranslatedError("it rounds to more digits than can be compared")
-    text = rounded(inner, places)
+    text = round_half_up(inner, places)
     if inner.kind is SqlKind.DECIMAL:
         text = fill("CAST({} AS DECIMAL(38,18))", text)
     return combine(text, inner.kind, inner)
@@ -53,7 +53,7 @@ LAST_WHOLE = 10**18
 _EXACT_TYPES = {SqlKind.INTEGER: "BIGINT", SqlKind.SUM: "DECIMAL(38,0)", SqlKind.DECIMAL: "DECIMAL(38,18)"}
 
 
-def rounded(sql: TypedSql, places: int) -> Texts:
+def round_half_up(sql: TypedSql, places: int) -> Texts:
     """A number rounded half up, a float by the digits that it is written with."""
     duckdb = f"CAST(round({{}}, {places}) AS {_EXACT_TYPES.get(sql.kind)})"
     if sql.kind not in _EXACT_TYPES:
@@ -76,7 +76,7 @@ def _edge(name: str) -> Translate:
     return translate
 
 
-def whole(node: exp.Expr | None) -> int:
+def constant_number(node: exp.Expr | None) -> int:
     """The value of a constant non-negative integer; UntranslatedError for anything else."""
     if isinstance(node, exp.Literal) and not node.is_string and WHOLE.fullmatch(str(node.this)):
         return int(node.this)
@@ -109,17 +109,17 @@ def _trimmed(t: Translator, node: exp.Trim, scope: Scope) -> TypedSql:
 
 
 def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
-    inner, start = text(t, node.this, scope), whole(node.args.get("start"))
+    inner, start = text(t, node.this, scope), constant_number(node.args.get("start"))
     if start == 0:
         raise UntranslatedError("the characters of a text are counted from 1")
     length = node.args.get("length")
-    until = f", {whole(length)}" if length is not None else ""
+    until = f", {constant_number(length)}" if length is not None else ""
     return combine(f"substring({{}}, {start}{until})", SqlKind.TEXT, inner)
 
 
 def _end(name: str) -> Translate:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
-        return combine(f"{name}({{}}, {whole(node.expression)})", SqlKind.TEXT, text(t, node.this, scope))
+        return combine(f"{name}({{}}, {constant_number(node.expression)})", SqlKind.TEXT, text(t, node.this, scope))
 
     return translate
 
@@ -356,7 +356,7 @@ def _numbered(t: Translator, node: exp.Expr, scope: Scope) -> _Windowed:
     if isinstance(node, exp.Lag | exp.Lead):
         only(node, "this", "offset")
         inner = t.translate(node.this, scope)
-        offset = whole(node.args["offset"]) if node.args.get("offset") else 1
+        offset = constant_number(node.args["offset"]) if node.args.get("offset") else 1
         if offset > MAX_ROW_OFFSET:
             raise UntranslatedError(f"it looks farther than {MAX_ROW_OFFSET} rows away")
         return _Windowed(fill(f"{node.key}({{}}, {offset})", inner), inner.kind, inner, needs_order=True)
@@ -395,7 +395,7 @@ def _side(spec: exp.WindowSpec, end: str) -> str:
         return "CURRENT ROW"
     if sql == "UNBOUNDED":
         return f"UNBOUNDED {side}"
-    count = whole(sql)
+    count = constant_number(sql)
     if count > MAX_ROW_OFFSET:
         raise UntranslatedError(f"it looks farther than {MAX_ROW_OFFSET} rows away")
     return f"{count} {side}"

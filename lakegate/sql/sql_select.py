@@ -83,7 +83,7 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
         outline.tables.append(_joined(t, clause, joined, text, outline, many=bool(many)))
         many += [] if joined.one_row else [joined]
         rows = outline.rows * joined.rows if outline.joins > repeating else outline.rows + joined.rows
-        outline.rows = outline.rows if joined.one_row else bounded(rows, clause)
+        outline.rows = outline.rows if joined.one_row else multiply_rows(rows, clause)
     outline.joins += sum(source.joins for source in outline.scope.sources.values())
     if outline.joins > 1:
         raise UntranslatedError(
@@ -129,7 +129,7 @@ def _of_query(alias: str, query: TypedQuery) -> FromItem:
     return FromItem(alias, query.columns, None, query.one_row, query.joins, query.key, query.rows)
 
 
-def bounded(rows: int, node: exp.Expr) -> int:
+def multiply_rows(rows: int, node: exp.Expr) -> int:
     """A number of rows as a multiple of those of a dataset; RefusedError if a query multiplies them too often."""
     if rows > MAX_GROWTH:
         message = f"The query reads rows more than {MAX_GROWTH} times: read them once."
@@ -253,10 +253,10 @@ def _named_parts(t: Translator, owner: exp.Expr, node: exp.Expr, scope: Scope) -
     subquery = (
         _select(t, node, inner) if isinstance(node, exp.Select) and node is owner else translate_query(t, node, inner)
     )
-    return replace(subquery, text=checked(fill("{}{}", words, subquery.text)))
+    return replace(subquery, text=check_length(fill("{}{}", words, subquery.text)))
 
 
-def checked(text: Texts) -> Texts:
+def check_length(text: Texts) -> Texts:
     """The text of a query that is being built; RefusedError if it is too long."""
     if len(text.spark) > MAX_TEXT_LENGTH or len(text.duckdb) > MAX_DUCKDB_LENGTH:
         raise RefusedError("query-too-large", "The query is too long: move its repeated parts into a WITH.")
@@ -295,9 +295,9 @@ def _set_operation(t: Translator, node: exp.SetOperation, scope: Scope) -> Typed
         raise UntranslatedError("the queries it puts together have columns of other kinds")
     word = {"union": "UNION", "intersect": "INTERSECT", "except": "EXCEPT"}[node.key]
     how = "" if node.args.get("distinct") else " ALL"
-    rows = bounded(left.rows + right.rows if node.key == "union" else left.rows, node)
+    rows = multiply_rows(left.rows + right.rows if node.key == "union" else left.rows, node)
     return TypedQuery(
-        checked(fill(f"{{}}({{}}) {word}{how} ({{}})", words, left.text, right.text)),
+        check_length(fill(f"{{}}({{}}) {word}{how} ({{}})", words, left.text, right.text)),
         tuple(
             one._replace(growth=max(one.growth, other.growth))
             for one, other in zip(left.columns, right.columns, strict=True)
@@ -338,7 +338,7 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> TypedQuery:
     texts = [sql.text for _, sql in columns]
     key = tuple(texts.index(group) for group in groups) if set(groups) <= set(texts) else ()
     rows = 1 if one_row else outline.rows
-    return TypedQuery(checked(join(" ", parts)), made, one_row, outer, outline.joins, key, rows)
+    return TypedQuery(check_length(join(" ", parts)), made, one_row, outer, outline.joins, key, rows)
 
 
 def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> TypedSql | None:

@@ -47,7 +47,7 @@ def checksum_of(name: str) -> Checksum:
     return ALGORITHMS[name]()
 
 
-def encoded(checksum: Checksum) -> str:
+def encode_checksum(checksum: Checksum) -> str:
     """The value as S3 writes it."""
     return base64.b64encode(checksum.digest()).decode()
 
@@ -58,7 +58,7 @@ def checksum_of_file(path: Path, algorithm: str) -> str:
     with path.open("rb") as source:
         while piece := source.read(PIECE):
             checksum.update(piece)
-    return encoded(checksum)
+    return encode_checksum(checksum)
 
 
 class _Crc32:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lakegate.admission.file_signatures import encoding_remedy, saved_as
-from lakegate.admission.header import named
+from lakegate.admission.header import quote_names
 from lakegate.base.text import plural
 from lakegate.contract.delivery_policy import FieldTreatment, Treatment
 from lakegate.contract.field_paths import steps_of
@@ -199,7 +199,7 @@ def column_outcomes(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
         message = f"the file has columns the contract does not name: {extra}{ends}"
         yield file_outcome(ADDITIONAL, _FIELDS[plan.policy.additional_fields], "declared columns", message)
         if alike := _alike(plan, columns):
-            pairs = named(" and ".join(names) for names in alike)
+            pairs = quote_names(" and ".join(names) for names in alike)
             message = f"names differ in capitals only: {pairs}; Spark, Athena and others take them for one: rename one"
             yield file_outcome("file/column-case", Status.FAIL, "names that differ in more than capitals", message)
 
@@ -215,7 +215,9 @@ def _missing_outcome(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
         read = {name for check in plan.checks for name in check.reads}
         names = [name for name in names if name not in read]
     if names and treatment is not FieldTreatment.ALLOW:
-        message = f"the file does not have {'a field' if len(names) == 1 else 'fields'} of the contract: {named(names)}"
+        message = (
+            f"the file does not have {'a field' if len(names) == 1 else 'fields'} of the contract: {quote_names(names)}"
+        )
         yield file_outcome(MISSING, _FIELDS[treatment], "every declared field", message)
 
 

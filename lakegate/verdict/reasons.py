@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from lakegate.admission.header import INDEX, differ_in, named, renamed, shown_pairs
+from lakegate.admission.header import INDEX, differ_in, match_physical, quote_names, shown_pairs
 from lakegate.contract.field_paths import column_name
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measurement, Result, Sample
@@ -26,7 +26,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
         return
     declared = {field.name for field in plan.columns}
     absent = [name for name in columns.absent if name in declared]
-    pairs = renamed(columns.extra, absent, plan.physical_names)
+    pairs = match_physical(columns.extra, absent, plan.physical_names)
     readers = _readers(plan, columns, bad)
     if pairs:
         extra = (ADDITIONAL,) if set(columns.extra) <= set(pairs.values()) else ()
@@ -47,7 +47,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
             nouns = ("key", "keys") if plan.storage.format.is_json else ("column", "columns")
             noun, remedy = (words[len(lacking) > 1] for words in (nouns, remedies))
             where = "no record has the" if plan.storage.format.is_json else "the file has no"
-            message = f"{where} {noun} {named(lacking)}{remedy}"
+            message = f"{where} {noun} {quote_names(lacking)}{remedy}"
             yield "missing-columns", message, (), (*_reading(readers, lacking), MISSING)
     index = [each for each in columns.extra if INDEX.fullmatch(column_name(each))]
     if index and columns.found[:1] == (index[0],):
@@ -82,7 +82,7 @@ def _foreign(plan: Plan, columns: Columns) -> Iterator[Found]:
         return
     fields = list(dict.fromkeys(name for check in checks for name in check.fields))
     wanted = {field.name: field.words for field in plan.fields}
-    message = named(f"{name} is stored as {stored[name]}, not as {wanted[name]}" for name in fields)
+    message = quote_names(f"{name} is stored as {stored[name]}, not as {wanted[name]}" for name in fields)
     yield "column-types", f"{message}: convert before the file is written", (), tuple(check.id for check in checks)
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
-from lakegate.admission.header import named
+from lakegate.admission.header import quote_names
 from lakegate.base.text import limit_hints, plural
 from lakegate.contract.delivery_policy import Mode, OnReject
 from lakegate.plan.check import Check, Tier, Unit
@@ -187,7 +187,7 @@ def _whole(plan: Plan, result: Result, outcomes: Outcomes) -> CheckOutcome | Non
     others = [outcome.id for outcome in outcomes if outcome.status is Status.FAIL and outcome.id not in by_rows]
     bad, most = result.rejected_rows, plan.policy.max_rejected_share
     if others:
-        because = f"{named(others)} {'rejects' if len(others) == 1 else 'reject'} the file, and no single rows"
+        because = f"{quote_names(others)} {'rejects' if len(others) == 1 else 'reject'} the file, and no single rows"
     elif bad == result.rows:
         because = "every row breaks a rule"
     else:

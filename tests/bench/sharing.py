@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from lakegate.base.errors import NotFound
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.features.odf import dataset_command, read_slices
-from lakegate.features.odf.exchange.odf_import import Proof, imported, verify_dataset
+from lakegate.features.odf.exchange.odf_import import Proof, bring_dataset, verify_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
 from lakegate.features.odf.format.logical_hash import digest_of
 from lakegate.gate.datasets.readers_manifest import read_manifest, update
@@ -161,7 +161,7 @@ def copied(folder: Path, lake: Lake, runs: int) -> Iterator[str]:
 
     def bring() -> None:
         target = FolderPlace(folder / f"import {next(number)}")
-        imported(FolderPlace(folder / "dataset"), target, Proof(signatures_by(None)))
+        bring_dataset(FolderPlace(folder / "dataset"), target, Proof(signatures_by(None)))
 
     def verify() -> None:
         assert not verify_dataset(folder / "dataset", Proof(signatures_by(None))).exit_code

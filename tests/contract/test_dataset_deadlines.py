@@ -11,11 +11,11 @@ from lakegate.base.errors import ConditionFailed
 from lakegate.base.timestamps import moment
 from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.datasets.dataset_states import DatasetDeadlines
-from lakegate.gate.datasets.freshness_deadlines import accepted, reported
+from lakegate.gate.datasets.freshness_deadlines import mark_reported, restart_deadlines
 from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
-BEGUN = accepted(
+BEGUN = restart_deadlines(
     DatasetDeadlines("shop/orders_v1"),
     moment(NOW),
     "1.0.0",
@@ -44,9 +44,9 @@ def test_missed_promises_are_found_by_the_index(ports: Ports) -> None:
     """From the time of the first promise on; not those that were reported."""
     row = ports.deadlines.write(BEGUN)
     early, first = (ports.deadlines.due(NOW + timedelta(seconds=each), 10) for each in (59, 60))
-    row = ports.deadlines.write(reported(row, BEGUN.deadlines[:1]))
+    row = ports.deadlines.write(mark_reported(row, BEGUN.deadlines[:1]))
     between, second = (ports.deadlines.due(NOW + timedelta(seconds=each), 10) for each in (60, 3_600))
 
     assert (early, first, between, second) == ((), (BEGUN.dataset,), (), (BEGUN.dataset,))
-    ports.deadlines.write(reported(row, BEGUN.deadlines))
+    ports.deadlines.write(mark_reported(row, BEGUN.deadlines))
     assert ports.deadlines.due(NOW + timedelta(days=9), 10) == ()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from lakegate.aws.clients import client
-from lakegate.aws.vpc_endpoints import OF_THE_JOB, needed
+from lakegate.aws.vpc_endpoints import OF_THE_JOB, endpoints_of
 from lakegate.gate.delivery.protocol import END_STATES, State
 from tests.e2e.deployed import SMALL, Deployed, until
 from tests.e2e.running import lakegate
@@ -42,7 +42,7 @@ def without(stack: Deployed, service: str) -> Iterator[None]:
 def test_the_stack_of_these_tests_has_exactly_the_endpoints_of_the_guide(stack: Deployed) -> None:
     """So that each test of this folder shows that no function calls anything else."""
     there = [each["ServiceName"].rpartition(".")[2] for each in client("ec2").describe_vpc_endpoints()["VpcEndpoints"]]
-    listed = needed({"SigningKey": "own", "SmallFileBytes": str(SMALL)})
+    listed = endpoints_of({"SigningKey": "own", "SmallFileBytes": str(SMALL)})
     settings = client("lambda").get_function_configuration(FunctionName=stack.resources["IntakeFunction"])
 
     assert sorted(there) == sorted(each.service for each in listed)

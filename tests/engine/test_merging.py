@@ -26,8 +26,8 @@ from lakegate.features.odf.slices.merge_state import (
     Hashes,
     StateRecords,
     StoredRun,
-    kept,
-    merged,
+    kept_runs,
+    merge_parts,
     row_hashes,
     state_digest,
     write_run,
@@ -256,7 +256,7 @@ def test_a_line_has_few_files_of_state(sizes: list[int]) -> None:
     """Each is at least twice as large as the next one, so that their number is logarithmic."""
     runs: tuple[StateRun, ...] = ()
     for rows in sizes:
-        left = kept(runs, rows)
+        left = kept_runs(runs, rows)
         runs = (*left, StateRun("", rows + sum(each.rows for each in runs[len(left) :]), "d" * 64))
 
     assert sum(each.rows for each in runs) == sum(sizes)
@@ -323,7 +323,7 @@ def test_a_key_of_several_files_has_the_content_of_the_first(tmp_path: Path) -> 
     wanted = [b"A" * 16] * 2 + [b"C" * 16] * 2 + [b"E" * 16] * 5
 
     assert found_in(runs[-1].run, keys) == wanted
-    assert [each["content"].tolist() for each in merged([iter([each.records]) for each in parts])] == [wanted]
+    assert [each["content"].tolist() for each in merge_parts([iter([each.records]) for each in parts])] == [wanted]
 
 
 @pytest.mark.parametrize("size", [1, 3])

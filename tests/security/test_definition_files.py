@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lakegate.contract.documents.read_document import LARGEST_BYTES, MAX_NODES
-from lakegate.contract.documents.ref_definitions import bundled
+from lakegate.contract.documents.ref_definitions import bundle_definitions
 from lakegate.lints.linter import examine
 from tests.unit.contract.documents.test_ref_definitions_files import Folder, contract
 
@@ -50,7 +50,7 @@ def test_no_other_place_is_read(reference: str) -> None:
     folder = Folder()
     text = contract(reference)
 
-    assert (bundled(text, folder), folder.read) == (text, [])
+    assert (bundle_definitions(text, folder), folder.read) == (text, [])
     assert examine(text).errors[0].code == "external-reference"
 
 
@@ -60,7 +60,7 @@ def test_an_address_is_asked_for_as_it_is_written(file: str | None) -> None:
     url = "https://example.com/other.yaml"
     outer = f"{file or url}#/definitions/a"
     folder = Folder(sub__common=json.dumps({"definitions": {"a": {"$ref": f"{url}#/definitions/b"}}}).encode())
-    made = bundled(contract(outer), folder)
+    made = bundle_definitions(contract(outer), folder)
 
     assert folder.read == [*filter(None, [file]), url]
     assert "external-reference" in {each.code for each in examine(made).errors}
@@ -80,7 +80,9 @@ def test_an_address_is_asked_for_as_it_is_written(file: str | None) -> None:
 def test_a_file_leads_nowhere_else(inner: str) -> None:
     """Not out of the folder, and not into the definitions of the document."""
     folder = Folder(sub__common=json.dumps({"definitions": {"a": {"$ref": inner}}}).encode(), other=b"")
-    made = bundled(contract("sub/common.yaml#/definitions/a", definitions={"b~": {"logicalType": "string"}}), folder)
+    made = bundle_definitions(
+        contract("sub/common.yaml#/definitions/a", definitions={"b~": {"logicalType": "string"}}), folder
+    )
 
     assert folder.read == ["sub/common.yaml"]
     assert "external-reference" in {each.code for each in examine(made).errors}
@@ -93,7 +95,7 @@ def test_circles_between_files_end() -> None:
         "b": b"definitions: {x: {$ref: 'a.yaml#/definitions/x'}}",
     }
     folder = Folder(**files)
-    made = bundled(contract("a.yaml#/definitions/x"), folder)
+    made = bundle_definitions(contract("a.yaml#/definitions/x"), folder)
 
     assert folder.read == ["a.yaml", "b.yaml"]
     assert [each.code for each in examine(made).errors if "reference" in each.code] == ["circular-reference"]
@@ -110,7 +112,7 @@ def bomb(levels: int) -> bytes:
 
 def test_a_bomb_in_a_file_is_refused() -> None:
     """What files add counts like what the document has; nothing else of it is judged, which would take seconds."""
-    made = bundled(contract("common.yaml#/definitions/a0"), Folder(common=bomb(9)))
+    made = bundle_definitions(contract("common.yaml#/definitions/a0"), Folder(common=bomb(9)))
 
     assert [each.code for each in examine(made).errors] == ["too-many-nodes"]
 
@@ -123,7 +125,7 @@ def test_a_bomb_in_a_file_is_refused() -> None:
 def test_files_that_are_too_large_together_are_refused(each: str, count: int) -> None:
     """Each is a good one; together the document would not be one any more."""
     text = f"definitions: {{a: {{logicalType: string, examples: [{','.join([each] * count)}]}}}}".encode()
-    made = bundled(contract("f.yaml#/definitions/a", "g.yaml#/definitions/a"), Folder(f=text, g=text))
+    made = bundle_definitions(contract("f.yaml#/definitions/a", "g.yaml#/definitions/a"), Folder(f=text, g=text))
     errors = examine(made).errors
 
     assert {each.code for each in errors} == {"external-reference"}

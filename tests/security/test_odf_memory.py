@@ -16,7 +16,7 @@ import pytest
 from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.features.odf.exchange.odf_export import LONGEST_LEDGER_BLOCK
-from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_import import Proof, bring_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
 from lakegate.features.odf.format import odf_flatbuffers
 from lakegate.features.odf.format.metadata_chain import (
@@ -30,7 +30,7 @@ from lakegate.features.odf.format.metadata_chain import (
     block_hash,
     block_in,
 )
-from lakegate.features.odf.format.odf_flatbuffers import MOST_MEMORY, NotOdfError, encoded
+from lakegate.features.odf.format.odf_flatbuffers import MOST_MEMORY, NotOdfError, encode_table
 from lakegate.features.odf.format.odf_names import point_of
 from tests.unit.features.odf.format.blocks import block, envelope, field
 
@@ -58,7 +58,7 @@ def peak_of(what: Callable[[], object]) -> int:
 
 def repeated(table: str, member: str, items: list[dict[str, Any]], count: int) -> bytes:
     """A table whose vector leads `count` times to the first of its items."""
-    return led_back(encoded(table, {member: items + [{}] * (count - len(items))}), count)
+    return led_back(encode_table(table, {member: items + [{}] * (count - len(items))}), count)
 
 
 def unsigned(body: bytearray, at: int) -> int:
@@ -87,7 +87,7 @@ def columns(count: int) -> bytes:
 
 def nothing(count: int) -> bytes:
     """The smallest tables that there are, each of its own."""
-    return encoded("DataSchema", {"fields": [{}] * count})
+    return encode_table("DataSchema", {"fields": [{}] * count})
 
 
 def texts(count: int) -> bytes:
@@ -100,7 +100,7 @@ SHAPES: dict[str, Callable[[int], tuple[str, bytes]]] = {
     "one text many times": lambda count: ("AttachmentsEmbedded", texts(count)),
     "a wide character": lambda count: (
         "AttachmentsEmbedded",
-        encoded("AttachmentsEmbedded", {"items": [{"content": "x" * 12 * count + "\U0001f600"}]}),
+        encode_table("AttachmentsEmbedded", {"items": [{"content": "x" * 12 * count + "\U0001f600"}]}),
     ),
 }
 
@@ -113,7 +113,8 @@ def test_a_block_needs_bounded_memory(monkeypatch: pytest.MonkeyPatch, name: str
     room = min(MIB, most // 4)
     for table, body in (SHAPES[name](most // each) for each in (2000, 500, 50)):
         assert (
-            peak_of(lambda table=table, body=body: odf_flatbuffers.decoded(table, body)) < most + 2 * len(body) + room
+            peak_of(lambda table=table, body=body: odf_flatbuffers.decode_table(table, body))
+            < most + 2 * len(body) + room
         )
 
 
@@ -124,7 +125,7 @@ def test_the_budget_is_that_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
         table, body = made(2000)
         budget = odf_flatbuffers.Budget(MOST_MEMORY)
         tracemalloc.start()
-        value = odf_flatbuffers.decoded(table, body, budget)
+        value = odf_flatbuffers.decode_table(table, body, budget)
         size, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
@@ -145,9 +146,9 @@ def test_wide_schemas_are_read() -> None:
 def test_a_block_of_repetitions_is_refused() -> None:
     """The budget of an envelope is one for itself and for what it contains."""
     fields = [field("column", "Timestamp", {"timezone": "UTC"})] + [{}] * 10_002
-    content = encoded("MetadataBlock", block("SetDataSchema", {"schema": {"fields": fields}}))
+    content = encode_table("MetadataBlock", block("SetDataSchema", {"schema": {"fields": fields}}))
     with pytest.raises(NotOdfError, match="references lead to the same place"):
-        block_in(encoded("Manifest", {"kind": 0x400000, "version": 3, "content": led_back(content, 10_003)}))
+        block_in(encode_table("Manifest", {"kind": 0x400000, "version": 3, "content": led_back(content, 10_003)}))
 
 
 def a_dataset(folder: Path, events: list[Event]) -> FolderPlace:
@@ -162,7 +163,7 @@ def a_dataset(folder: Path, events: list[Event]) -> FolderPlace:
 
 
 def bring(place: FolderPlace, folder: Path) -> object:
-    return imported(place, FolderPlace(folder), Proof(signatures_by(None)))
+    return bring_dataset(place, FolderPlace(folder), Proof(signatures_by(None)))
 
 
 def schemas(count: int) -> list[Event]:

@@ -35,7 +35,7 @@ from lakegate.cli.terminal import Word
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.ledger.blocks import Head
 from lakegate.gate.ledger.compare_objects import Compared, DamagedObject, compared_objects
-from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
+from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verify_file
 from lakegate.gate.ledger.signatures import Signatures
 from lakegate.gate.ledger.verification import ChainFault
 from lakegate.transfer.download_files import compared_files
@@ -285,7 +285,7 @@ def verify(  # noqa: PLR0913 - a command has these options
         if key == KMS or keep_anchor or (comparison is not None and comparison.needs_stack):
             of_stack = (f"--{name}" for name, each in COMPARISONS.items() if each.needs_stack)
             raise InputError(f"--yaml asks no stack: leave out {_options('--key kms', '--keep-anchor', *of_stack)}")
-        faults = verified(file, dataset, signatures, known, passed)
+        faults = verify_file(file, dataset, signatures, known, passed)
         top = Head(passed.height, passed.digest)
         chain = VerifiedChain(dataset, top, passed.blocks or (), None, value)
         compared = comparison.compare(chain) if comparison else None

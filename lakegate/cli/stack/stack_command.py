@@ -9,7 +9,7 @@ from typing import Annotated
 
 import click
 
-from lakegate.aws.open_stack import OTHER_SENDER, DeployedStack, asked, parameters_of, send_again, title_of
+from lakegate.aws.open_stack import OTHER_SENDER, DeployedStack, ask_service, parameters_of, send_again, title_of
 from lakegate.aws.stack_operations import (
     BUCKETS,
     GIVEN,
@@ -249,7 +249,7 @@ def delete(
                 delete_bucket(store)
             else:
                 protect_table(store, enabled=False)
-                asked("dynamodb", "delete_table", TableName=store)
+                ask_service("dynamodb", "delete_table", TableName=store)
     kept = {name: store for name, store in outputs.items() if not data or name not in made}
     again = own | {GIVEN[name]: store for name, store in kept.items()} if len(kept) == len(outputs) else {}
     words = f"{title_of(there)} is deleted" + (f"; kept: {', '.join(kept.values())}" if kept else ".")

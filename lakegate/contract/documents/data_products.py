@@ -99,7 +99,7 @@ def _is_described(port: Place) -> bool:
     return bool(_first(port, COLUMNS).items) or _read_port(port) is None
 
 
-def generated(text: bytes) -> bytes:
+def generate_contract(text: bytes) -> bytes:
     """The contract of a product's document, as YAML; ContractError with all problems of the ports."""
     top, problems = parse(text).top, list[Problem]()
     metadata, ports = top["metadata"], _first(top, PORTS)

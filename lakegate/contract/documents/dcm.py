@@ -17,10 +17,10 @@ from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.documents.document_root import about
 from lakegate.contract.documents.document_tree import Document, Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
-from lakegate.contract.documents.key_table import DOES_NOT_APPLY, FIELD, TEXTS, identified, texts_at
+from lakegate.contract.documents.key_table import DOES_NOT_APPLY, FIELD, TEXTS, identity_of, texts_at
 from lakegate.contract.documents.odcs_fields import RANGES
 from lakegate.contract.documents.odcs_quality import OPERATORS, schedule_of
-from lakegate.contract.documents.ref_definitions import expanded
+from lakegate.contract.documents.ref_definitions import expand_references
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import key_rules
 from lakegate.contract.documents.unknown_keys import warn_unknown_keys
@@ -69,7 +69,7 @@ READ_KEYS = ("specVersion", "id", "name", "kind", "version", "dataset", "quality
 def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
     """The contract of a document, as far as it can be read; problems are added to `notes`. DCM has no variables."""
     del variables
-    document = expanded(document, notes)
+    document = expand_references(document, notes)
     top = document.top
     notes.errors.extend(schema_problems(document, "dcm-0.1.3"))
     warn_unknown_keys(document, "dcm-0.1.3", notes)
@@ -82,7 +82,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     )
     datasets, common = separate_common([_dataset(top, notes)])
     found = about(top, notes, READ_KEYS, "dcm")
-    texts = identified(top, "dcm")
+    texts = identity_of(top, "dcm")
     contract = contract_id(texts["id"], texts["version"])
     return Contract(
         format="DCM 0.1.3",

@@ -22,7 +22,7 @@ from lakegate.contract.contract_model import (
     separate_common,
 )
 from lakegate.contract.delivery_policy import FieldTreatment, Policy
-from lakegate.contract.documents.document_root import about, delimiter_of, served
+from lakegate.contract.documents.document_root import about, delimiter_of, served_format
 from lakegate.contract.documents.document_tree import Document, Notes, Place, examples, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import (
@@ -34,7 +34,7 @@ from lakegate.contract.documents.key_table import (
     OFFSET,
     TEXTS,
     KindAndArguments,
-    identified,
+    identity_of,
     native,
     texts_at,
 )
@@ -49,7 +49,7 @@ from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.ref_definitions import Definitions, Layers, is_aliased
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import named_rules, notice_of
-from lakegate.contract.documents.unknown_keys import EDITOR_SCHEMA, advised, merge_by_owner, warn_unknown_keys
+from lakegate.contract.documents.unknown_keys import EDITOR_SCHEMA, advise_on_keys, merge_by_owner, warn_unknown_keys
 from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, element_path, member_path
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType, decimal_scale
 from lakegate.contract.named_fields import with_paths
@@ -322,7 +322,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     version = top["dataContractSpecification"].written
     schema, problems = _validate_document(document, version)
     merged = merge_by_owner(problems, partial(_find_untyped_rule, document), lambda _: UNTYPED)
-    notes.errors.extend(advised(merged, document))
+    notes.errors.extend(advise_on_keys(merged, document))
     warn_unknown_keys(document, schema, notes)
     definitions = Definitions(document, notes)
     older = older_quality(top["quality"], top["models"], notes)
@@ -341,7 +341,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
         datasets=concrete,
         about=about(top, notes, READ_KEYS, "dcs"),
         common=common,
-        **identified(top, "dcs"),
+        **identity_of(top, "dcs"),
         **inheritance([top["config"][EXTENSION]], notes),
     )
 
@@ -366,7 +366,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
     ordinals = Counter[str]()
     top = definitions.top
     places = [top["config"][EXTENSION], place["config"][EXTENSION]]
-    extension = Extension(places, definitions.notes, served(top["servers"]), delimiter_of(top["servers"]))
+    extension = Extension(places, definitions.notes, served_format(top["servers"]), delimiter_of(top["servers"]))
     notice_days = None if "notice_days" in extension.declared else notice_of(top["terms"]["noticePeriod"])
     layered = {column_path(key): definitions.layers(entry) for key, entry in place["fields"].entries.items()}
     found = {path: layers for path, layers in layered.items() if layers is not None}

@@ -105,13 +105,13 @@ def is_usual(field: Field, found: DeclaredType) -> bool:
     return found.digits == (PRECISION, field.scale)
 
 
-def unexpressed(fields: tuple[Field, ...], requirements: ExpressedRequirements, words: str) -> Iterator[str]:
+def unexpressed_fields(fields: tuple[Field, ...], requirements: ExpressedRequirements, words: str) -> Iterator[str]:
     """The fields, nested ones included, whose declared type a target does not have, where it has logical types alone."""
     for field in fields:
         found = declared_type(field, requirements)
         if not (found.is_plain or found.is_rule or is_usual(field, found)):
             yield lost_type(field, words)
-        yield from unexpressed(field.parts, requirements, words)
+        yield from unexpressed_fields(field.parts, requirements, words)
 
 
 def lost_type(field: Field, written: str) -> str:

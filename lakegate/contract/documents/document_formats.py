@@ -18,7 +18,7 @@ from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents import dcm, dcs, odcs
 from lakegate.contract.documents.document_tree import Document, Notes, Place
 from lakegate.contract.documents.read_document import KEPT, document_of
-from lakegate.contract.documents.ref_definitions import embedded
+from lakegate.contract.documents.ref_definitions import embed_definitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def read_alone(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Read
 
 @lru_cache(KEPT)
 def _read(text: bytes, variables: tuple[tuple[str, str], ...]) -> ReadDocument:
-    document, notes = embedded(document_of(text)), Notes()
+    document, notes = embed_definitions(document_of(text)), Notes()
     contract = _contract_of(document, notes, dict(variables))
     return ReadDocument(document, contract, tuple(notes.errors), tuple(notes.warnings))
 

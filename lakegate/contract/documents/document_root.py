@@ -65,7 +65,7 @@ _JSON = {"new_line": Format.JSONL, "newline": Format.JSONL, "array": Format.JSON
 """The JSON format by the `delimiter` of a server; without one the first character of a file decides."""
 
 
-def served(servers: Place) -> Format | None:
+def served_format(servers: Place) -> Format | None:
     """The format that all servers declare; UNKNOWN if two differ or one is not supported; None if none declares one."""
     places = (*servers.items, *servers.entries.values())
     named = {_format(place) for place in places if place["format"].present}

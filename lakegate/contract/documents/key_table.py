@@ -66,7 +66,7 @@ def texts_at(place: Place | Layers, table: Iterable[TextKey], family: Family) ->
     }
 
 
-def identified(top: Place, family: Family) -> dict[str, Any]:
+def identity_of(top: Place, family: Family) -> dict[str, Any]:
     """The texts of a contract; the id and the version are empty where there are none."""
     return {"id": "", "version": "", **{name: text for name, text in texts_at(top, CONTRACT, family).items() if text}}
 

@@ -19,19 +19,19 @@ from lakegate.contract.contract_model import (
     Rule,
     separate_common,
 )
-from lakegate.contract.documents.document_root import DEPRECATION, about, delimiter_of, served
+from lakegate.contract.documents.document_root import DEPRECATION, about, delimiter_of, served_format
 from lakegate.contract.documents.document_tree import Document, Node, Notes, Place, rule_id
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
-from lakegate.contract.documents.key_table import DATASET, identified, native, texts_at
+from lakegate.contract.documents.key_table import DATASET, identity_of, native, texts_at
 from lakegate.contract.documents.odcs_fields import DATES, Property, is_column, read_property, read_relationship
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
 from lakegate.contract.documents.read_document import MOST_CHARACTERS, too_long
-from lakegate.contract.documents.ref_definitions import expanded
+from lakegate.contract.documents.ref_definitions import expand_references
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import element_rules
 from lakegate.contract.documents.unknown_keys import (
     EDITOR_SCHEMA,
-    advised,
+    advise_on_keys,
     merge_by_owner,
     warn_unknown_keys,
 )
@@ -44,7 +44,7 @@ from lakegate.contract.named_fields import with_paths
 ANCHOR = "#"
 
 
-def qualified(top: Place, text: str) -> str:
+def qualify_target(top: Place, text: str) -> str:
     """The target of a reference as `dataset.field`; empty if a step has no target."""
     names: list[str] = []
     place, steps = top, text.lstrip(ANCHOR).strip("/").split("/")
@@ -63,7 +63,8 @@ def qualified(top: Place, text: str) -> str:
 def by_names(top: Place, to: str) -> str:
     """The targets of a reference, each by names; unresolved or external targets stay as written."""
     return ",".join(
-        (qualified(top, entry) or entry) if "/" in entry and "://" not in entry else entry for entry in to.split(",")
+        (qualify_target(top, entry) or entry) if "/" in entry and "://" not in entry else entry
+        for entry in to.split(",")
     )
 
 
@@ -77,7 +78,7 @@ CONSUMER_KEYS = ("servers", "support", "roles", "team", "price", "authoritativeD
 """Parts of a document that do not describe the data: their consumers resolve the variables."""
 
 
-def resolved(document: Document, values: Mapping[str, str], notes: Notes) -> Document:
+def resolve_variables(document: Document, values: Mapping[str, str], notes: Notes) -> Document:
     """The document with all variables replaced; a variable without a value is a problem in `notes`.
 
     ContractError where the texts become too long.
@@ -155,12 +156,12 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     """The contract of a document, as far as it can be read; problems are added to `notes`."""
     version = document.top["apiVersion"].written
     if version in WITH_VARIABLES:
-        document = resolved(document, variables, notes)
-    document = expanded(document, notes)
+        document = resolve_variables(document, variables, notes)
+    document = expand_references(document, notes)
     top = document.top
     problems = schema_problems(document.without(DEPRECATION).without(EDITOR_SCHEMA), SCHEMAS[version])
     merged = merge_by_owner(problems, partial(_find_untyped_property, document), lambda _: UNTYPED)
-    notes.errors.extend(advised(merged, document))
+    notes.errors.extend(advise_on_keys(merged, document))
     warn_unknown_keys(document, SCHEMAS[version], notes)
     described = [_dataset(item, item["name"].text or "", top, notes) for item in top["schema"].items]
     policies = replace(_dataset(top["schema"], COMMON, top, notes), origin=top.origin) if not described else None
@@ -170,7 +171,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
         datasets=datasets,
         about=about(top, notes, READ_KEYS, "odcs"),
         common=common,
-        **identified(top, "odcs"),
+        **identity_of(top, "odcs"),
         **inheritance(_extensions(top), notes),
     )
 
@@ -184,7 +185,7 @@ def _find_untyped_property(document: Document, problem: Problem) -> Place | None
 def _dataset(place: Place, name: str, top: Place, notes: Notes) -> Dataset:
     ordinals = Counter[str]()
     extension = Extension(
-        [*_extensions(top), *_extensions(place)], notes, served(top["servers"]), delimiter_of(top["servers"])
+        [*_extensions(top), *_extensions(place)], notes, served_format(top["servers"]), delimiter_of(top["servers"])
     )
     columns = [item for item in place["properties"].items if is_column(item, notes)]
     dates = DATES if (top["apiVersion"].text or "") in WITHOUT_MOMENTS else frozenset()

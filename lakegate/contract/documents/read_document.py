@@ -75,7 +75,7 @@ def too_long(what: str) -> str:
     return f"The {what} of the document lead to more than {MOST_CHARACTERS:,} characters: use fewer."
 
 
-def sized(node: Node, inner: Sequence[Node]) -> Node:
+def size_of_node(node: Node, inner: Sequence[Node]) -> Node:
     """The node with the size, the depth and the characters of what is in it."""
     return replace(
         node,
@@ -186,7 +186,7 @@ class Composer:
 
     def _close_node(self, done: _Open) -> Node:
         if not done.mapping:
-            return sized(Node(done.mark, tuple(done.nodes), {}), done.nodes)
+            return size_of_node(Node(done.mark, tuple(done.nodes), {}), done.nodes)
         content: dict[str, Node] = {}
         keys: dict[str, Mark] = {}
         merged: list[Node] = []
@@ -199,7 +199,7 @@ class Composer:
             for name, value in _entries_of(source):
                 content.setdefault(name, value)
                 keys.setdefault(name, source.keys[name])
-        return sized(Node(done.mark, content, keys), done.nodes)
+        return size_of_node(Node(done.mark, content, keys), done.nodes)
 
     def _mappings(self, value: Node, mark: Mark) -> list[Node]:
         sources = value.content if isinstance(value.content, tuple) else (value,)

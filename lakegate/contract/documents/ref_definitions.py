@@ -17,7 +17,7 @@ from lakegate.contract.documents.read_document import (
     MAX_NODES,
     MOST_CHARACTERS,
     document_of,
-    sized,
+    size_of_node,
     too_long,
 )
 from lakegate.contract.documents.schema_validation import COMMENT, NO_VALUE, begins_comment
@@ -96,7 +96,7 @@ def _straight(file: str) -> str | None:
     return host + "/".join(steps) if steps.count("..") <= HIGHEST and not (host and "/../" in file) else None
 
 
-def bundled(text: bytes, read: FileReader, above: int = 0) -> bytes:
+def bundle_definitions(text: bytes, read: FileReader, above: int = 0) -> bytes:
     """The document with the definitions of files that it uses; unchanged if it uses none, has them already, or is no document.
 
     `above`: how many folders above that of the document may be read.
@@ -198,7 +198,7 @@ def outside(reference: Place, document: Document) -> str:
     )
 
 
-def embedded(document: Document) -> Document:
+def embed_definitions(document: Document) -> Document:
     """The document without `definitionFiles`; their definitions are its own, at the line of the first reference to a file."""
     files, own = document.top[FILES], document.top[DEFINITIONS]
     content = document.root.content
@@ -461,7 +461,7 @@ def is_aliased(definition: Place, document: Document) -> bool:
     return False
 
 
-def expanded(document: Document, notes: Notes) -> Document:
+def expand_references(document: Document, notes: Notes) -> Document:
     """The document without `definitions`, and with each `$ref` replaced by what it refers to.
 
     ContractError where it exceeds a limit: what is left of such a document takes seconds to judge, and means nothing.
@@ -507,7 +507,7 @@ class Expansion:
             return node
         if isinstance(node.content, tuple):
             items = tuple(self.of(item, trail, level + 1) for item in place.items)
-            return sized(replace(node, content=items), items)
+            return size_of_node(replace(node, content=items), items)
         if not isinstance(node.content, dict):
             self.characters += node.characters
             return node
@@ -517,7 +517,7 @@ class Expansion:
             base = self._base(place[REFERENCE], trail, level)
             if base is not None and isinstance(base.content, dict):
                 merged = replace(node, content={**base.content, **own}, keys={**base.keys, **merged.keys})
-        return sized(merged, tuple(merged.content.values()))  # type: ignore[union-attr]  # a mapping
+        return size_of_node(merged, tuple(merged.content.values()))  # type: ignore[union-attr]  # a mapping
 
     def _base(self, reference: Place, trail: tuple[str, ...], level: int) -> Node | None:
         """The expanded definition that a reference leads to; None, with an error, if there is none."""

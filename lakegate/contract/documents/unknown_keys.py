@@ -50,7 +50,7 @@ ARGUMENTS = (
 """Arguments of the metrics of ODCS."""
 
 
-def advised(problems: Iterable[Problem], document: Document) -> Iterator[Problem]:
+def advise_on_keys(problems: Iterable[Problem], document: Document) -> Iterator[Problem]:
     """The problems of a schema with advice; problems with one cause are merged."""
     causes = (problem for problem in problems if not _follows_from_operator(document, problem))
     merged = merge_by_owner(

@@ -61,7 +61,7 @@ class Flow:
 Node = Scalar | Mapping | Items | Flow
 
 
-def written(top: Mapping) -> str:
+def write_document(top: Mapping) -> str:
     """The document of a mapping, with a final line feed."""
     return "".join(f"{line}\n" for line in _lines(top, 0))
 

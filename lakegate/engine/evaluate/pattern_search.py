@@ -13,7 +13,7 @@ import pyarrow as pa
 from duckdb.func import ARROW
 
 from lakegate.engine.evaluate.typed_values import text_literal
-from lakegate.patterns.matching_cost import Part, anchored, parts_of, shortest, times
+from lakegate.patterns.matching_cost import Part, is_anchored, parts_of, shortest, times
 from lakegate.patterns.regex_tree import (
     ANY,
     PYTHON,
@@ -33,7 +33,7 @@ from lakegate.patterns.regex_tree import (
     holds,
     items_of,
     others,
-    parsed,
+    parse_pattern,
     render,
     union,
     width_of,
@@ -80,7 +80,7 @@ class FormPattern:
 
 def own_searches(pattern: str) -> tuple[list[Items], FormPattern | None]:
     """The trees to be searched, and the reading of a date; ValueError if it is not a generated pattern."""
-    tree = list(parsed(pattern))
+    tree = list(parse_pattern(pattern))
     reading = _reading(tree)
     if reading is not None:
         return [], reading
@@ -267,7 +267,7 @@ def _search(items: Items, *, wanted: bool) -> Search:
     items = _without_last_look(shortest(items))
     if holds(items, lambda node: isinstance(node, Lookahead)) or not _is_for_re2(items):
         return Search(render(items, PYTHON), wanted, backtracks=True)
-    if holds(items, lambda node: node == Edge(inner=True)) and not anchored(items):
+    if holds(items, lambda node: node == Edge(inner=True)) and not is_anchored(items):
         # RE2 looks for `\B` between bytes: the characters before it must be whole ones.
         items = (Start(), _ANY_CHARS, *items)
     return Search(render(items, RE2), wanted)

@@ -127,7 +127,7 @@ def sharing(connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys,
     )
 
 
-def shared(connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys) -> Iterator[pa.Array]:
+def find_shared(connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys) -> Iterator[pa.Array]:
     """See `Shared`."""
     many = f"SELECT * EXCLUDE (n, meets) FROM ({groups(program, keys)}) WHERE n > 1"  # noqa: S608 - generated names
     query = f"WITH {SHARED} AS ({many}) {_having(program, keys)}"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.admission.header import differences, named, named_twice, other_names
+from lakegate.admission.header import differences, named_twice, other_names, quote_names
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.field_paths import column_path, member_path, member_step, path_of
@@ -247,7 +247,7 @@ def _difference(found: Physical, first: Physical) -> str:
         for name, each in wanted.items()
         if name in there and there[name].words != each.words
     ]
-    words = [*differences(there, wanted), *([f"stores {named(other)}"] if other else ())]
+    words = [*differences(there, wanted), *([f"stores {quote_names(other)}"] if other else ())]
     return " and ".join(words) or "has another order or other parts of columns"
 
 

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from lakegate.aws.open_stack import DeployedStack, asked, enter_stack, open_deployed, readable_errors
+from lakegate.aws.open_stack import DeployedStack, ask_service, enter_stack, open_deployed, readable_errors
 from lakegate.aws.wiring import SystemClock
 from lakegate.base.errors import InputError, SetUpError
 from lakegate.base.text import plural
@@ -19,7 +19,7 @@ from lakegate.features.anchors.anchors import FOLDER, AnchorFault, AnchorFlaw, A
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import Head
-from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
+from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verify_file
 from lakegate.gate.ledger.signatures import SHORT
 from lakegate.gate.ledger.verification import ChainFault
 
@@ -40,7 +40,7 @@ def kept_anchors(there: DeployedStack, chain: str) -> list[str]:
         return []
     found: list[str] = []
     after = {"StartAfter": f"{chain}/"}
-    while page := asked("s3", "list_objects_v2", Bucket=bucket, Prefix=f"{chain}/", **after).get("Contents"):
+    while page := ask_service("s3", "list_objects_v2", Bucket=bucket, Prefix=f"{chain}/", **after).get("Contents"):
         found += [entry["Key"].removeprefix(f"{chain}/") for entry in page]
         after = {"StartAfter": page[-1]["Key"]}
     return found
@@ -52,7 +52,9 @@ def keep_anchor(there: DeployedStack, chain: str, head: Head) -> None:
     if bucket is None:
         raise SetUpError(f"the stack {there.name} keeps no anchors: set AnchorDays (docs/deploy.md)")
     if head.height >= 0:
-        asked("s3", "put_object", Bucket=bucket, Key=f"{chain}/{head.height}={head.digest}", ChecksumAlgorithm="SHA256")
+        ask_service(
+            "s3", "put_object", Bucket=bucket, Key=f"{chain}/{head.height}={head.digest}", ChecksumAlgorithm="SHA256"
+        )
 
 
 class StoredAnchors(NamedTuple):
@@ -77,7 +79,7 @@ def documents_of(bucket: str, prefix: str = "") -> StoredAnchors:
     hidden: set[str] = set()
     more: dict[str, str] = {}
     while True:
-        page = asked("s3", "list_object_versions", Bucket=bucket, Prefix=f"{prefix}{FOLDER}", **more)
+        page = ask_service("s3", "list_object_versions", Bucket=bucket, Prefix=f"{prefix}{FOLDER}", **more)
         for version in page.get("Versions", ()):  # the newest one of a key comes first
             versions.setdefault(version["Key"], []).append(version["VersionId"])
         hidden |= {marker["Key"] for marker in page.get("DeleteMarkers", ())}
@@ -92,7 +94,7 @@ def documents_of(bucket: str, prefix: str = "") -> StoredAnchors:
 
     def read() -> Iterator[tuple[str, bytes]]:
         for key in sorted(versions):
-            answer = asked("s3", "get_object", Bucket=bucket, Key=key, VersionId=versions[key][-1])
+            answer = ask_service("s3", "get_object", Bucket=bucket, Key=key, VersionId=versions[key][-1])
             yield key.removeprefix(prefix), answer["Body"].read()
 
     return StoredAnchors(read(), tuple(faults))
@@ -188,7 +190,7 @@ def _check_anchors(place: str, dataset: str | None, options: AnchorOptions, ther
         assert chain is not None
         kept = anchors.heads.get(chain, [])
         passed = Passed({entry.height for entry in kept})
-        faults = verified(options.file, chain, signatures_by(None), {}, passed)
+        faults = verify_file(options.file, chain, signatures_by(None), {}, passed)
         found += _of_chain(chain, anchors, passed, faults)
     elif dependencies is not None:
         with terminal.working("comparing chains") as progress:

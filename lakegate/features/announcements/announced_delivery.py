@@ -20,7 +20,7 @@ from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import full_dataset_name, is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
-from lakegate.features.announcements.data_summary import SummaryRefusal, kept, summary_refusals
+from lakegate.features.announcements.data_summary import SummaryRefusal, leave_out_classified, summary_refusals
 from lakegate.features.announcements.wanted_delivery import DataSummary, WantedDelivery
 from lakegate.gate.datasets.dataset_states import strictest
 from lakegate.gate.datasets.lifecycle import refusal, replacement
@@ -304,7 +304,7 @@ def announce(
             raise InputError(f"{misnamed[0]}: announce another `name`")
         key = folder  # DCM's own call has no name: what lands there is judged by its own one
     refusals = summary_refusals(plan, wanted.size, wanted.summary)
-    stated = wanted.summary and kept(plan, wanted.summary)
+    stated = wanted.summary and leave_out_classified(plan, wanted.summary)
     try:
         is_too_large = stated is not None and len(canonical(stated)) > MOST_OF_SUMMARY
     except UnicodeEncodeError:

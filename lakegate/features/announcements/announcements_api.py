@@ -20,10 +20,10 @@ from lakegate.library.http_messages import (
     asked_for,
     body_of,
     contract_wanted,
-    found,
     media_type,
     other_form,
     representation,
+    workload_named,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def notify(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """
     from lakegate.features.announcements.announced_delivery import Announcement, available, landed_keys  # noqa: PLC0415 - as above
 
-    there, announced = found(dependencies, request)
+    there, announced = workload_named(dependencies, request)
     body = representation(dependencies, there, announced, asked_for(request))
     if isinstance(there, Announcement):
         landed = landed_keys(dependencies, there)

@@ -79,7 +79,7 @@ def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None)
     return tuple(refusals)
 
 
-def kept(plan: bytes, summary: DataSummary) -> DataSummary:
+def leave_out_classified(plan: bytes, summary: DataSummary) -> DataSummary:
     """The summary without the values of columns that the contract classifies, which nobody is to read in it."""
     classified = {
         column.column for column in Plan.from_bytes(plan).columns if column.classification and not column.public

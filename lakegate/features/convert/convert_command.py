@@ -65,7 +65,9 @@ READERS = {
 """The reader of each format."""
 
 
-def imported(form: SchemaFormat, path: Path, name: str | None, dialect: str | None) -> tuple[Contract, tuple[str, ...]]:
+def import_schema(
+    form: SchemaFormat, path: Path, name: str | None, dialect: str | None
+) -> tuple[Contract, tuple[str, ...]]:
     """The contract that a schema describes, and what of the schema it does not have. InputError where it cannot be read."""
     reader = READERS[form]
     module, _, function = reader.function.partition(":")
@@ -216,7 +218,7 @@ def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
 
     from lakegate.features.convert.odcs_export import dcs_of_schema, odcs_of_schema  # noqa: PLC0415 - likewise
 
-    contract, lost = imported(origin, path, name, dialect)
+    contract, lost = import_schema(origin, path, name, dialect)
     if to is Target.ODCS and origin is SchemaFormat.DATA_PRODUCT and dataset is None:
         from lakegate.features.convert.data_product_ports import document  # noqa: PLC0415 - likewise
 

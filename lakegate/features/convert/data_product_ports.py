@@ -6,7 +6,7 @@ import yaml
 
 from lakegate.base.errors import ContractError, InputError
 from lakegate.contract.contract_model import Contract
-from lakegate.contract.documents.data_products import generated, named_contracts
+from lakegate.contract.documents.data_products import generate_contract, named_contracts
 from lakegate.lints.linter import examine
 
 
@@ -30,7 +30,7 @@ def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
 def document(text: bytes, name: str) -> bytes:
     """The draft as a document of ODCS. `name`: of the contract, where it is not that of the product. Raises InputError."""
     try:
-        found = generated(text)
+        found = generate_contract(text)
     except ContractError as error:
         raise InputError(str(error)) from None
     if not name:

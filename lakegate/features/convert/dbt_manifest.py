@@ -21,7 +21,7 @@ from lakegate.contract.documents.imported_schema import (
     contract_of,
 )
 from lakegate.contract.documents.odcs_quality import NO_ROW
-from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry, written
+from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry, write_document
 from lakegate.contract.field_paths import column_path
 from lakegate.features.convert.dbt_test_config import AllowedFailures, UnreadConfigError, allowed_failures
 from lakegate.features.convert.ddl_dialect import DUCKDB
@@ -47,7 +47,7 @@ def dbt(contract: Contract, dataset: Dataset) -> Converted:
     table = yaml_writer.Mapping([YamlEntry("name", text_of(dataset.name)), YamlEntry("columns", Items(columns))])
     source = yaml_writer.Mapping([YamlEntry("name", text_of(name)), YamlEntry("tables", Items([table]))])
     top = yaml_writer.Mapping([YamlEntry("version", 2), YamlEntry("sources", Items([source]))])
-    return Converted(written(top), (*DUCKDB.lost(dataset.fields, requirements), *requirements.omitted()))
+    return Converted(write_document(top), (*DUCKDB.lost(dataset.fields, requirements), *requirements.omitted()))
 
 
 def text_of(text: str) -> str:

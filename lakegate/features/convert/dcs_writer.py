@@ -11,7 +11,7 @@ from lakegate.contract.documents.dcs import NESTED, TYPES
 from lakegate.contract.documents.key_table import OF_DCS
 from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE
 from lakegate.contract.documents.yaml_writer import Mapping as YamlMapping
-from lakegate.contract.documents.yaml_writer import written
+from lakegate.contract.documents.yaml_writer import write_document
 from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.contract.physical_types import digit_bounds, digits_of, length_of, type_word, zone_of
 from lakegate.features.convert.odcs_writer import Plain, node_of, without_none
@@ -285,4 +285,4 @@ def text_of(document: Plain) -> str:
     """The document in YAML. DCS has no variables: every text is written as it is."""
     top = node_of(document, escape=str)
     assert isinstance(top, YamlMapping)
-    return written(top)
+    return write_document(top)

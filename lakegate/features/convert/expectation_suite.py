@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
-from lakegate.contract.documents.declared_types import unexpressed
+from lakegate.contract.documents.declared_types import unexpressed_fields
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
 from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
 from lakegate.contract.field_paths import column_name
@@ -34,7 +34,7 @@ def great_expectations(contract: Contract, dataset: Dataset) -> Converted:
         "expectations": expectations,
         "meta": {"contract": schema["contract"]},
     }
-    types = unexpressed(dataset.fields, requirements, "its logical type")
+    types = unexpressed_fields(dataset.fields, requirements, "its logical type")
     return Converted(json.dumps(suite, indent=2, ensure_ascii=False) + "\n", (*types, *requirements.omitted()))
 
 

@@ -308,13 +308,13 @@ def odcs(version: ContractVersion) -> Converted:
     ContractError if no valid document can be written, e.g. because it would be too large.
     """
     lost = list(unread_keys(version))
-    text, found = settled(document_of(version.contract, passed_keys(version)))
+    text, found = leave_out_refused(document_of(version.contract, passed_keys(version)))
     return Converted(text, tuple(dict.fromkeys([*lost, *_lost(version, found)])))
 
 
 def odcs_of_schema(contract: Contract) -> Converted:
     """The document of a contract that was read from a schema of another tool; `omitted` names the rules that are lost."""
-    text, version = settled(document_of(contract, lambda _element, _path: {}))
+    text, version = leave_out_refused(document_of(contract, lambda _element, _path: {}))
     return Converted(text, _lost_rules(contract, version))
 
 
@@ -336,7 +336,7 @@ def dcs_of_schema(contract: Contract) -> Converted:
 def _settled_dcs(document: Plain, *, is_schema: bool = False) -> tuple[str, ContractVersion, list[str]]:
     """A document of ODCS in DCS: its text, that text read again, and the keys that have no place there."""
     writer = dcs_writer.DcsWriter(is_schema=is_schema)
-    return *settled(writer.document(document), dcs_writer.text_of, _leavable_of_dcs), writer.lost
+    return *leave_out_refused(writer.document(document), dcs_writer.text_of, _leavable_of_dcs), writer.lost
 
 
 def _lost_rules(contract: Contract, version: ContractVersion) -> tuple[str, ...]:
@@ -344,7 +344,7 @@ def _lost_rules(contract: Contract, version: ContractVersion) -> tuple[str, ...]
     return tuple(f"{path} (rule: {brief(words)})" for path, words in rules)
 
 
-def settled(
+def leave_out_refused(
     document: Plain,
     text_of: Callable[[Plain], str] = text_of,
     leavable: Callable[[str], tuple[str | int, ...] | None] | None = None,

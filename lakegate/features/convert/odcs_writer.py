@@ -46,7 +46,7 @@ from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE, UNMEASUR
 from lakegate.contract.documents.odcs_quality import BETWEEN, LISTS
 from lakegate.contract.documents.schema_validation import load
 from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry
-from lakegate.contract.documents.yaml_writer import written as written_yaml
+from lakegate.contract.documents.yaml_writer import write_document as written_yaml
 from lakegate.contract.field_paths import column_name
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, LogicalType
@@ -124,7 +124,7 @@ def number(value: Decimal) -> int | Decimal:
     return int(value) if value == value.to_integral_value() and abs(value) < _LONGEST else value
 
 
-def listed(values: object, kind: LogicalType) -> list[Any]:
+def list_values(values: object, kind: LogicalType) -> list[Any]:
     """The values of a list: whole numbers as numbers, all others as the texts that they are, since `1.10` is not `1.1`."""
     texts = values if isinstance(values, list | tuple) else ()
     return [int(value) if kind.numeric and value is not None and _WHOLE.fullmatch(value) else value for value in texts]
@@ -161,7 +161,7 @@ def primary_key(site: RuleSite) -> Quality:
 def enum(site: RuleSite) -> Quality:
     """The closed list of a property."""
     for path in site.rule.fields:
-        values = listed(site.rule.arguments.get("values"), site.type(path))
+        values = list_values(site.rule.arguments.get("values"), site.type(path))
         site.found[path].keys["enum"] = [{"value": value} for value in values]
     yield from ()
 
@@ -324,7 +324,7 @@ def metric(site: RuleSite) -> Quality:
     kind = site.type(rule.fields[0]) if is_of_one else LogicalType.STRING
     arguments: Plain = {} if is_of_one or not rule.fields else {"properties": [*map(column_name, rule.fields)]}
     for key, argument in rule.arguments.items():
-        arguments[key] = listed(argument, kind) if key in LISTS else argument
+        arguments[key] = list_values(argument, kind) if key in LISTS else argument
     if rule.comparison is not None:
         yield site.owner, library(rule.kind, arguments) | _write_comparison(rule.comparison)
 
@@ -444,7 +444,7 @@ def _write_bound(key: str, end: str) -> Threshold:
 
 
 def _write_allowed(site: RuleSite, check: Check, _tier: Tier) -> Plain:
-    values = listed(site.rule.arguments["parameter"], site.type(check.fields[0]))
+    values = list_values(site.rule.arguments["parameter"], site.type(check.fields[0]))
     return library("invalidValues", {"validValues": values}) | NO_ROW
 
 

@@ -78,13 +78,13 @@ def import_routes(  # noqa: PLR0913 - the options of the command
     Exit code: 0 all are there, 1 some were refused, 2 the manifest cannot be read, or it was not confirmed.
     """
     declared = declared_in(dbt, stage, public=public)
-    imports = imported(dependencies, declared, dry_run=dry_run, yes=yes)
+    imports = import_declared(dependencies, declared, dry_run=dry_run, yes=yes)
     is_refused = any(entry.outcome == "refused" for entry in imports)
     result = RouteImport(stage, dry_run, tuple(map(_describe_import, imports)))
     return CommandResult(result, _in_words(result), FOUND if is_refused else 0)
 
 
-def imported(
+def import_declared(
     dependencies: Dependencies, declared: tuple[DeclaredRoute, ...], *, dry_run: bool, yes: bool
 ) -> list[Import]:
     """Add the declared routes one by one, after one confirmation for all; with `dry_run`, only what would become of them."""

@@ -23,16 +23,16 @@ from lakegate.rules.check_builder import (
     check,
     in_range,
     items,
-    listed,
+    join_values,
     not_measured,
     one_of,
     refuse,
     refuse_nested,
     regex,
     rows,
-    skipped,
+    skip_check,
     unique_rows,
-    whole,
+    whole_number,
     within,
 )
 from lakegate.rules.column_aggregates import interval
@@ -110,8 +110,8 @@ def length(*, greatest: bool) -> Callable[[Rule, Fields, Arguments], Compiled]:
         end, other = ("max_value", "min_value") if greatest else ("min_value", "max_value")
         if other in known or known.get("strict_min") or known.get("strict_max"):
             sign = "<=" if greatest else ">="
-            return skipped(rule, fields, f"of lengths, only the assertion {sign} is measured by this version")
-        limit = whole(rule, known[end])
+            return skip_check(rule, fields, f"of lengths, only the assertion {sign} is measured by this version")
+        limit = whole_number(rule, known[end])
         predicate = Length(fields[0].name, None if greatest else limit, limit if greatest else None)
         return rows(rule, fields[0], predicate, f"{'at most' if greatest else 'at least'} {limit} characters")
 
@@ -133,7 +133,7 @@ def contained_in(rule: Rule, fields: Fields, arguments: Arguments) -> Compiled:
         }
         return in_range(rule, fields[0], within(rule, fields[0], low=low, high=high, **opened))
     predicate = one_of(rule, fields[0], items(rule, argument_of(rule, arguments, "allowedValues")))
-    return rows(rule, fields[0], predicate, listed(predicate.values))
+    return rows(rule, fields[0], predicate, join_values(predicate.values))
 
 
 def pattern(rule: Rule, fields: Fields, arguments: Arguments) -> Compiled:
@@ -187,12 +187,12 @@ def deequ(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments
     """The checks of one constraint; one that is skipped by name, if it is not measured."""
     constraint = CONSTRAINTS.get(call)
     if constraint is None:
-        return (skipped(rule, fields, not_measured(f"the constraint {brief(call)} of Deequ", call, CONSTRAINTS)),)
+        return (skip_check(rule, fields, not_measured(f"the constraint {brief(call)} of Deequ", call, CONSTRAINTS)),)
     known = constraint.knows | _COLUMNS | _SILENT
     foreign = sorted(key for key, value in arguments.items() if value is not None and key not in known)
     if foreign:
         reason = not_measured(f"the argument {brief(foreign[0])} of {call}", foreign[0], sorted(known))
-        return (skipped(rule, fields, reason),)
+        return (skip_check(rule, fields, reason),)
     refuse_nested(rule, arguments, constraint.knows - {"allowedValues"})
     if constraint.columns == "none":
         groups: list[tuple[Field, ...]] = [()]

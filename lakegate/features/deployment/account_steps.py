@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from lakegate.aws.open_stack import DeployedStack, asked, find_stack, parameters_of
+from lakegate.aws.open_stack import DeployedStack, ask_service, find_stack, parameters_of
 from lakegate.aws.stack_operations import BUCKETS, TABLES
 from lakegate.base.errors import NotFound, PortError
 from lakegate.features.deployment.smoke_command import SECONDS_OF_SMOKE_TEST, SmokeError
@@ -81,7 +81,7 @@ class Trial:
     @property
     def there(self) -> DeployedStack:
         """The stack as it is now. Raises SmokeError where it is gone."""
-        if (stack := find_stack(STACK, asked)) is None:
+        if (stack := find_stack(STACK, ask_service)) is None:
             raise SmokeError(f"the stack {STACK} is not there")
         return stack
 
@@ -182,11 +182,11 @@ def _sizes(trial: Trial) -> str:
     rows = b"".join(f"{uuid4().hex},{number:08d}\n".encode() for number in range(1 << 12))
     source = {"Bucket": there.output("LakeBucket"), "Key": f"{PREFIX}rows"}
     block = (rows * (NEXT_PART // len(rows) + 1))[:NEXT_PART].rpartition(b"\n")[0] + b"\n"
-    asked("s3", "put_object", **source, Body=block)
+    ask_service("s3", "put_object", **source, Body=block)
     try:
         landed = [(size, _landed(there, source, block, size)) for size in (GIBIBYTE * 3, GIBIBYTE * 3 // 2)]
     finally:
-        asked("s3", "delete_object", **source)
+        ask_service("s3", "delete_object", **source)
     small = trial.upload("sizes-readings", [f"id,amount\n{uuid4().hex},1\n"], codes=JUDGED)
     runs = [
         (1024, small),
@@ -206,15 +206,15 @@ def _landed(there: DeployedStack, source: Mapping[str, str], block: bytes, size:
     """The workload of an object a little smaller than `size`, which S3 makes of copies of a block."""
     bucket, key = there.output("LandingBucket"), f"{PREFIX}sizes-readings/{uuid4().hex}.csv"
     place = {"Bucket": bucket, "Key": key}
-    place["UploadId"] = asked("s3", "create_multipart_upload", **place)["UploadId"]
+    place["UploadId"] = ask_service("s3", "create_multipart_upload", **place)["UploadId"]
     first = f"id,amount\n{uuid4().hex},1\n".encode() + block[:FIRST_PART].rpartition(b"\n")[0] + b"\n"
     first += block[: block.index(b"\n") + 1] * 2  # never less than a part may have
-    tags = [asked("s3", "upload_part", **place, PartNumber=1, Body=first)["ETag"]]
+    tags = [ask_service("s3", "upload_part", **place, PartNumber=1, Body=first)["ETag"]]
     for number in range(2, size // NEXT_PART + 1):
-        copied = asked("s3", "upload_part_copy", **place, PartNumber=number, CopySource=dict(source))
+        copied = ask_service("s3", "upload_part_copy", **place, PartNumber=number, CopySource=dict(source))
         tags.append(copied["CopyPartResult"]["ETag"])
     parts = {"Parts": [{"PartNumber": number, "ETag": tag} for number, tag in enumerate(tags, 1)]}
-    made = asked("s3", "complete_multipart_upload", **place, MultipartUpload=parts)
+    made = ask_service("s3", "complete_multipart_upload", **place, MultipartUpload=parts)
     return workload_id(bucket, key, made["VersionId"])
 
 
@@ -222,7 +222,7 @@ def _run(there: DeployedStack, delivery: Mapping[str, Any]) -> Any:  # noqa: ANN
     if not delivery["run"]:
         raise SmokeError(f"{delivery['workload'][:12]} was judged without a job run")
     place = {"applicationId": there.output("ApplicationId"), "jobRunId": delivery["run"]}
-    return asked("emr-serverless", "get_job_run", **place)["jobRun"]
+    return ask_service("emr-serverless", "get_job_run", **place)["jobRun"]
 
 
 def _burst(trial: Trial) -> str:
@@ -233,7 +233,7 @@ def _burst(trial: Trial) -> str:
     if others := [each["workload"][:12] for each in found if each["verdict"] != "accepted"]:
         raise SmokeError(f"{len(others)} of {BURST} are not accepted: {', '.join(others[:5])}")
     waiting = {"QueueUrl": there.output("DeadLetterQueueUrl"), "AttributeNames": ["ApproximateNumberOfMessages"]}
-    dead = asked("sqs", "get_queue_attributes", **waiting)["Attributes"]["ApproximateNumberOfMessages"]
+    dead = ask_service("sqs", "get_queue_attributes", **waiting)["Attributes"]["ApproximateNumberOfMessages"]
     if dead != "0":
         raise SmokeError(f"{dead} messages are in the dead-letter queue")
     again = sum(each["attempt"] > 1 for each in found)
@@ -267,9 +267,9 @@ def _own_key(trial: Trial) -> str:
     trial.lakegate("stack", "pause", "--timeout", str(HOUR // 2))
     application = {"applicationId": there.output("ApplicationId")}
     try:
-        found = asked("emr-serverless", "get_application", **application)["application"]
+        found = ask_service("emr-serverless", "get_application", **application)["application"]
         logs = {"managedPersistenceMonitoringConfiguration": {"enabled": True, "encryptionKeyArn": key}}
-        asked(
+        ask_service(
             "emr-serverless",
             "update_application",
             **application,
@@ -313,7 +313,7 @@ def _slices(trial: Trial) -> str:
 def _dropped(function: str) -> float:
     """Invocations of a function that Lambda took for a loop (developer guide, "Recursive loop detection")."""
     now = datetime.now(UTC)
-    points = asked(
+    points = ask_service(
         "cloudwatch",
         "get_metric_statistics",
         Namespace="AWS/Lambda",
@@ -330,13 +330,13 @@ def _dropped(function: str) -> float:
 def _repair(trial: Trial) -> str:
     there = trial.there
     before, rule = parameters_of(there), there.resource("LandedRule")
-    targets = asked("events", "list_targets_by_rule", Rule=rule)["Targets"]
-    asked("events", "remove_targets", Rule=rule, Ids=[target["Id"] for target in targets])
-    asked("events", "delete_rule", Name=rule)
+    targets = ask_service("events", "list_targets_by_rule", Rule=rule)["Targets"]
+    ask_service("events", "remove_targets", Rule=rule, Ids=[target["Id"] for target in targets])
+    ask_service("events", "delete_rule", Name=rule)
     changes = trial.lakegate("stack", "repair", "--yes")["changes"]
     again = there.resource("LandedRule")
     try:
-        found = asked("events", "list_targets_by_rule", Rule=again)["Targets"]
+        found = ask_service("events", "list_targets_by_rule", Rule=again)["Targets"]
     except NotFound:
         found = []
     if not found:
@@ -378,7 +378,7 @@ def _key_condition(trial: Trial) -> str:
     there = trial.there
     alarm = there.resource("DeadLetters")
     place = {"KeyId": there.output("KeyArn"), "PolicyName": "default"}
-    before = asked("kms", "get_key_policy", **place)["Policy"]
+    before = ask_service("kms", "get_key_policy", **place)["Policy"]
     trial.publish("condition", {"readings": READING})  # what lacks a column is refused at once, by no job
 
     def look() -> None:
@@ -387,27 +387,27 @@ def _key_condition(trial: Trial) -> str:
         )
         with _listening(there) as is_heard:
             state = {"AlarmName": alarm, "StateReason": "lakegate stack prove"}
-            asked("cloudwatch", "set_alarm_state", **state, StateValue="ALARM")
+            ask_service("cloudwatch", "set_alarm_state", **state, StateValue="ALARM")
             try:
                 is_heard("the alarm")
             finally:
-                asked("cloudwatch", "set_alarm_state", **state, StateValue="OK")
+                ask_service("cloudwatch", "set_alarm_state", **state, StateValue="OK")
 
     _control(look)
     with_condition = _conditioned(before, "EncryptedQueuesAndTopic", there.account)
-    asked("kms", "put_key_policy", **place, Policy=with_condition)
+    ask_service("kms", "put_key_policy", **place, Policy=with_condition)
     try:
         time.sleep(KEY_REUSE_SECONDS)
         look()
     finally:
-        asked("kms", "put_key_policy", **place, Policy=before)
+        ask_service("kms", "put_key_policy", **place, Policy=before)
     return "with the condition uploads are taken in and alarms are heard: the template may have it"
 
 
 def _rule_condition(trial: Trial) -> str:
     there = trial.there
     topic = {"TopicArn": there.output("AlarmTopic")}
-    before = asked("sns", "get_topic_attributes", **topic)["Attributes"]["Policy"]
+    before = ask_service("sns", "get_topic_attributes", **topic)["Attributes"]["Policy"]
     entry = {
         "EventBusName": there.output("EventBusName"),
         "Source": "lakegate",
@@ -417,17 +417,17 @@ def _rule_condition(trial: Trial) -> str:
 
     def look() -> None:
         with _listening(there) as is_heard:
-            asked("events", "put_events", Entries=[entry])
+            ask_service("events", "put_events", Entries=[entry])
             is_heard("the event")
 
     _control(look)
     policy = {**topic, "AttributeName": "Policy"}
     with_condition = _conditioned(before, "TheRuleOfFailures", there.account)
-    asked("sns", "set_topic_attributes", **policy, AttributeValue=with_condition)
+    ask_service("sns", "set_topic_attributes", **policy, AttributeValue=with_condition)
     try:
         look()
     finally:
-        asked("sns", "set_topic_attributes", **policy, AttributeValue=before)
+        ask_service("sns", "set_topic_attributes", **policy, AttributeValue=before)
     return "with the condition `workload failed` is heard: the template may have it"
 
 
@@ -449,18 +449,18 @@ def _conditioned(policy: str, statement: str, account: str) -> str:
 @contextmanager
 def _listening(there: DeployedStack) -> Iterator[Callable[[str], None]]:
     """A queue that hears what the topic of alarms sends, in the place of a person's mail; it is gone afterwards."""
-    queue = asked("sqs", "create_queue", QueueName=f"{STACK}-{uuid4().hex}")["QueueUrl"]
+    queue = ask_service("sqs", "create_queue", QueueName=f"{STACK}-{uuid4().hex}")["QueueUrl"]
     topic, subscription = there.output("AlarmTopic"), ""
 
     def is_heard(what: str) -> None:
         limit = time.monotonic() + HEARD_SECONDS
         while time.monotonic() < limit:
-            if asked("sqs", "receive_message", QueueUrl=queue, WaitTimeSeconds=10).get("Messages"):
+            if ask_service("sqs", "receive_message", QueueUrl=queue, WaitTimeSeconds=10).get("Messages"):
                 return
         raise SmokeError(f"{what} is not heard within {HEARD_SECONDS} s")
 
     try:
-        found = asked("sqs", "get_queue_attributes", QueueUrl=queue, AttributeNames=["QueueArn"])
+        found = ask_service("sqs", "get_queue_attributes", QueueUrl=queue, AttributeNames=["QueueArn"])
         arn = found["Attributes"]["QueueArn"]
         statement = {
             "Effect": "Allow",
@@ -470,14 +470,16 @@ def _listening(there: DeployedStack) -> Iterator[Callable[[str], None]]:
             "Condition": {"ArnEquals": {"aws:SourceArn": topic}},
         }
         policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-        asked("sqs", "set_queue_attributes", QueueUrl=queue, Attributes={"Policy": policy})
-        subscribed = asked("sns", "subscribe", TopicArn=topic, Protocol="sqs", Endpoint=arn, ReturnSubscriptionArn=True)
+        ask_service("sqs", "set_queue_attributes", QueueUrl=queue, Attributes={"Policy": policy})
+        subscribed = ask_service(
+            "sns", "subscribe", TopicArn=topic, Protocol="sqs", Endpoint=arn, ReturnSubscriptionArn=True
+        )
         subscription = subscribed["SubscriptionArn"]
         yield is_heard
     finally:
         if subscription:
-            asked("sns", "unsubscribe", SubscriptionArn=subscription)
-        asked("sqs", "delete_queue", QueueUrl=queue)
+            ask_service("sns", "unsubscribe", SubscriptionArn=subscription)
+        ask_service("sqs", "delete_queue", QueueUrl=queue)
 
 
 DEPLOY_MINUTES, DELETE_MINUTES = 6, 4

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from lakegate.aws.open_stack import DeployedStack, asked, resources_of
+from lakegate.aws.open_stack import DeployedStack, ask_service, resources_of
 from lakegate.aws.stack_operations import ResourceChange
 from lakegate.base.errors import PortError
 
@@ -53,10 +53,10 @@ def rollback_by_alarms(there: DeployedStack, minutes: int) -> dict[str, Any]:
     An alarm that rings already would roll back at once what is to end it, so it is left out; so are all of them where the caller
     may not see them.
     """
-    resources = resources_of(there, asked)
+    resources = resources_of(there, ask_service)
     names = [resources[each] for each in WATCHED if each in resources]
     try:
-        found = asked("cloudwatch", "describe_alarms", AlarmNames=names)["MetricAlarms"] if names else []
+        found = ask_service("cloudwatch", "describe_alarms", AlarmNames=names)["MetricAlarms"] if names else []
     except PortError:
         found = []
     quiet = [each["AlarmArn"] for each in found if each["StateValue"] != "ALARM"]

@@ -10,7 +10,7 @@ from lakegate.aws.clients import client
 from lakegate.aws.open_stack import (
     DEFAULT_STACK,
     DeployedStack,
-    asked,
+    ask_service,
     describe_stack,
     enter_stack,
     find_stack,
@@ -22,13 +22,13 @@ from lakegate.aws.stack_operations import (
     ChangeSet,
     ResourceChange,
     announce_objects,
+    await_change_set,
     discard,
     execute,
     is_changing,
     is_paused,
     make_change_set,
     pause_stack,
-    requested,
     resume_stack,
 )
 from lakegate.base.errors import SetUpError
@@ -180,9 +180,9 @@ def deploy(  # noqa: PLR0913 - its options
 def _planned(
     name: str, release: ReleaseFolder, profile: DeploymentProfile | None, given: dict[str, str], artifacts: str | None
 ) -> tuple[Planned, DeploymentTarget]:
-    caller = asked("sts", "get_caller_identity")
+    caller = ask_service("sts", "get_caller_identity")
     region, account = str(client("cloudformation").meta.region_name), str(caller["Account"])
-    there = find_stack(name, asked)
+    there = find_stack(name, ask_service)
     stack = describe_stack(there) if there else None
     if stack and stack["StackStatus"] == UNDER_REVIEW:
         there = stack = None
@@ -205,7 +205,7 @@ def _change_set(target: DeploymentTarget, watch: int, timeout: float) -> ChangeS
         return make_change_set(
             target.there, timeout, **request, RollbackConfiguration=rollback_by_alarms(target.there, watch)
         )
-    return requested(
+    return await_change_set(
         timeout,
         **request,
         StackName=target.name,
@@ -235,7 +235,7 @@ def _withdraw(target: DeploymentTarget, change_set: ChangeSet) -> None:
     if change_set.changes:
         discard(change_set)
     if not target.there:
-        asked("cloudformation", "delete_stack", StackName=change_set.stack)
+        ask_service("cloudformation", "delete_stack", StackName=change_set.stack)
 
 
 def _execute(target: DeploymentTarget, change_set: ChangeSet, shown: Deployment, timeout: float) -> bool:
@@ -264,7 +264,7 @@ def _execute(target: DeploymentTarget, change_set: ChangeSet, shown: Deployment,
 
 def deployed_stack(target: DeploymentTarget) -> DeployedStack:
     """The stack as it is after the deployment."""
-    there = find_stack(target.name, asked)
+    there = find_stack(target.name, ask_service)
     if there is None:
         raise SetUpError(f"{target.title} is not there any more: somebody deleted it")
     return there

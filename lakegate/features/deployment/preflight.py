@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lakegate.aws.open_stack import asked
-from lakegate.aws.vpc_endpoints import needed
+from lakegate.aws.open_stack import ask_service
+from lakegate.aws.vpc_endpoints import endpoints_of
 from lakegate.base.errors import AccessDenied, NotFound, PortError
 from lakegate.features.deployment.parameter_values import OWN, ParameterValues, violations
 
@@ -111,7 +111,7 @@ class _DeniedError(Exception):
 
 def _ask(service: str, operation: str, **request: object) -> Any:  # noqa: ANN401 - as boto3 has it
     try:
-        return asked(service, operation, **request)
+        return ask_service(service, operation, **request)
     except PortError as error:
         called, _, code = str(error).rpartition(": ")
         if isinstance(error, AccessDenied) or code in DENIED:
@@ -297,7 +297,7 @@ def _endpoints(planned: Planned, network: str, subnets: list[str]) -> Iterator[F
     there = {
         each["ServiceName"].rpartition(".")[2]: each for each in found if each.get("State", "available") == "available"
     }
-    wanted = needed(planned.values.effective)
+    wanted = endpoints_of(planned.values.effective)
     missing = [endpoint for endpoint in wanted if endpoint.service not in there]
     for each in missing:
         yield WARNING, f"the VPC {network} has no endpoint of {each.service} ({each.kind}): {each.without}"

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import asked, enter_stack, find_stack, readable_errors
+from lakegate.aws.open_stack import ask_service, enter_stack, find_stack, readable_errors
 from lakegate.aws.stack_operations import BUCKETS, delete_bucket, protect_table
 from lakegate.base.errors import InputError, LakegateError, NotFound
 from lakegate.base.text import plural
@@ -117,7 +117,7 @@ def prove(  # noqa: PLR0913 - its options
         return CommandResult(found, _words(found))
     with readable_errors():
         enter_stack(STACK, local=local)
-        account, region = asked("sts", "get_caller_identity")["Account"], str(client("sts").meta.region_name)
+        account, region = ask_service("sts", "get_caller_identity")["Account"], str(client("sts").meta.region_name)
         expected = _planned(chosen, values)
         cost = f"about {expected.minutes:.0f} minutes and {expected.dollars:.2f} USD"
         confirm(
@@ -173,7 +173,7 @@ def _planned(chosen: Sequence[tuple[int, AccountStep]], values: dict[str, str]) 
 
 def _prepare(trial: Trial) -> None:
     """Deploy the scratch stack, unless one is left of an earlier call."""
-    there = find_stack(STACK, asked)
+    there = find_stack(STACK, ask_service)
     if there:
         terminal.note(f"the stack {STACK} is there already")
         trial.note_stores(there)
@@ -205,7 +205,7 @@ def _cleaned(trial: Trial) -> Iterator[str]:
     terminal.note(f"deleting the stack {STACK} with its data")
     key = ""
     try:
-        if there := find_stack(STACK, asked):
+        if there := find_stack(STACK, ask_service):
             trial.note_stores(there)
             key = there.outputs.get("KeyArn", "")
             trial.lakegate("stack", "protect", "--off")
@@ -222,7 +222,7 @@ def _cleaned(trial: Trial) -> Iterator[str]:
             yield f"{store}: {error}"
     if trial.key:
         try:
-            found = asked("kms", "schedule_key_deletion", KeyId=trial.key, PendingWindowInDays=KEY_DAYS)
+            found = ask_service("kms", "schedule_key_deletion", KeyId=trial.key, PendingWindowInDays=KEY_DAYS)
         except LakegateError as error:
             yield f"the key {trial.key}: {error}"
         else:
@@ -239,7 +239,7 @@ def _delete_store(store: str, output: str) -> None:
         delete_bucket(store)
         return
     protect_table(store, enabled=False)
-    asked("dynamodb", "delete_table", TableName=store)
+    ask_service("dynamodb", "delete_table", TableName=store)
 
 
 def _words(proof: AccountProof) -> Iterator[Word]:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import yaml
 
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import asked
+from lakegate.aws.open_stack import ask_service
 from lakegate.base.errors import AccessDenied, InputError, NotFound, SetUpError
 from lakegate.base.json_codec import sha256_of
 from lakegate.cli.click_commands import Option
@@ -150,7 +150,7 @@ def ensure_bucket(bucket: str, account: str, region: str, *, partition: str) -> 
     A name can be guessed, so each call names the account that must own the bucket: nothing is read from or sent to another's.
     """
     try:
-        asked("s3", "head_bucket", Bucket=bucket, ExpectedBucketOwner=account)
+        ask_service("s3", "head_bucket", Bucket=bucket, ExpectedBucketOwner=account)
     except AccessDenied:
         raise SetUpError(
             f"the bucket {bucket} is not for you, or another account's: name yours by --artifacts"
@@ -160,10 +160,10 @@ def ensure_bucket(bucket: str, account: str, region: str, *, partition: str) -> 
     else:
         return False
     place = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
-    asked("s3", "create_bucket", Bucket=bucket, **place)
+    ask_service("s3", "create_bucket", Bucket=bucket, **place)
     blocked = dict.fromkeys(("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets"), True)
     own: dict[str, Any] = {"Bucket": bucket, "ExpectedBucketOwner": account}
-    asked("s3", "put_public_access_block", **own, PublicAccessBlockConfiguration=blocked)
+    ask_service("s3", "put_public_access_block", **own, PublicAccessBlockConfiguration=blocked)
     arn = f"arn:{partition}:s3:::{bucket}"
     only_tls = {
         "Effect": "Deny",
@@ -172,7 +172,7 @@ def ensure_bucket(bucket: str, account: str, region: str, *, partition: str) -> 
         "Resource": [arn, f"{arn}/*"],
         "Condition": {"Bool": {"aws:SecureTransport": "false"}},
     }
-    asked("s3", "put_bucket_policy", **own, Policy=json.dumps({"Version": "2012-10-17", "Statement": [only_tls]}))
+    ask_service("s3", "put_bucket_policy", **own, Policy=json.dumps({"Version": "2012-10-17", "Statement": [only_tls]}))
     return True
 
 
@@ -181,13 +181,13 @@ def upload(bucket: str, key: str, body: bytes | Path, account: str) -> bool:
     sha256 = sha256_of(body) if isinstance(body, bytes) else digest(body)
     place: dict[str, Any] = {"Bucket": bucket, "Key": key, "ExpectedBucketOwner": account}
     with suppress(NotFound, AccessDenied):  # who may not list a bucket is refused where there is no object
-        if asked("s3", "head_object", **place).get("Metadata", {}).get(DIGEST) == sha256:
+        if ask_service("s3", "head_object", **place).get("Metadata", {}).get(DIGEST) == sha256:
             return False
     if isinstance(body, bytes):
-        asked("s3", "put_object", **place, Body=body, Metadata={DIGEST: sha256})
+        ask_service("s3", "put_object", **place, Body=body, Metadata={DIGEST: sha256})
     else:
         with body.open("rb") as file:
-            asked("s3", "put_object", **place, Body=file, Metadata={DIGEST: sha256})
+            ask_service("s3", "put_object", **place, Body=file, Metadata={DIGEST: sha256})
     return True
 
 

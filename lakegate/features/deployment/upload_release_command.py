@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import DEFAULT_STACK, asked, enter_stack, find_stack, readable_errors
+from lakegate.aws.open_stack import DEFAULT_STACK, ask_service, enter_stack, find_stack, readable_errors
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, StackName
@@ -49,12 +49,12 @@ def upload(
     """
     with readable_errors():
         name = enter_stack(stack, local=local)
-        caller, region = asked("sts", "get_caller_identity"), str(client("cloudformation").meta.region_name)
+        caller, region = ask_service("sts", "get_caller_identity"), str(client("cloudformation").meta.region_name)
         release, account = ReleaseFolder(folder), str(caller["Account"])
         job, bucket = release.job, artifacts or bucket_of_artifacts(account, region)
         address = upload_template(release, bucket, account, terminal.note, partition=str(caller["Arn"]).split(":")[1])
         upload_bundles(release, bucket, account, terminal.note)
-        there = find_stack(name, asked)
+        there = find_stack(name, ask_service)
         lake = there.outputs.get("LakeBucket") if there else None
         if lake:
             upload_job(release, lake, account, terminal.note)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from lakegate.aws.clients import session
 from lakegate.aws.dynamodb_table import INDEX
 from lakegate.aws.open_stack import DeployedStack, find_stack
-from lakegate.aws.vpc_endpoints import OF_THE_JOB, needed
+from lakegate.aws.vpc_endpoints import OF_THE_JOB, endpoints_of
 from lakegate.base.errors import NotFound, PortError, SetUpError, Unanswered
 from lakegate.features.doctor.examination import CAUSES, DENIED, CauseFinding, ExaminedStack, StackReader, code_of
 from lakegate.features.doctor.function_probes import FUNCTIONS
@@ -186,7 +186,7 @@ def network(examined: ExaminedStack) -> Iterator[CauseFinding]:
 def _list_services(examined: ExaminedStack, part: str) -> tuple[str, ...]:
     """The services that a function calls, some by the settings of the stack."""
     settings = examined.settings()
-    wanted = needed({"SigningKey": settings.signing_key, "SmallFileBytes": settings.judge})
+    wanted = endpoints_of({"SigningKey": settings.signing_key, "SmallFileBytes": settings.judge})
     return tuple(endpoint.service for endpoint in wanted if not endpoint.is_optional and endpoint.caller in {"", part})
 
 

@@ -27,7 +27,7 @@ from lakegate.features.draft.detect_format import (
     UNKNOWN_ENCODING,
     dialect,
     first_names,
-    recognised,
+    recognise_format,
     refuse_titles,
 )
 from lakegate.features.draft.found_fields import (
@@ -392,7 +392,7 @@ def read(
 
     A CSV file with bytes of another encoding, or with open quotes, is read again in the dialect that has them.
     """
-    storage, heads = recognised(parts, store)
+    storage, heads = recognise_format(parts, store)
     plan, fields = _plan(storage, parts, store, heads)
     best, reasons = _load_tables(connection, plan, fields, parts, store, taken)
     if "encoding" in reasons and plan.csv.encoding == GUESSED:

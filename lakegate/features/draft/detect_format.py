@@ -198,7 +198,7 @@ NO_OBJECTS = (
 NOT_JSON = "the file is named as JSON, but holds neither objects nor an array of them: rename it if it is CSV"
 
 
-def recognised(parts: tuple[StagedPart, ...], store: Store) -> tuple[Storage, list[bytes]]:
+def recognise_format(parts: tuple[StagedPart, ...], store: Store) -> tuple[Storage, list[bytes]]:
     """The storage of all files, and the first bytes of each, unpacked; files without a byte say nothing of it.
 
     UnreadableError for files that no contract can declare, and for files of different formats.

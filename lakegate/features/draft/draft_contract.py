@@ -13,7 +13,16 @@ from lakegate.base.text import dataset_name, plural
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
 from lakegate.contract.documents.read_document import LARGEST_BYTES, MAX_NODES
-from lakegate.contract.documents.yaml_writer import Flow, Items, Mapping, Remark, YamlEntry, for_editors, nodes, written
+from lakegate.contract.documents.yaml_writer import (
+    Flow,
+    Items,
+    Mapping,
+    Remark,
+    YamlEntry,
+    for_editors,
+    nodes,
+    write_document,
+)
 from lakegate.contract.file_formats import Compression, Csv, Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.draft.suggestions import (
@@ -272,7 +281,7 @@ def _render_document(  # noqa: PLR0913, PLR0917 - what a document is made of
             *levels,
         ]
     )
-    return written(top), nodes(top)
+    return write_document(top), nodes(top)
 
 
 def _faulty(faults: Sequence[str]) -> Iterator[Remark]:

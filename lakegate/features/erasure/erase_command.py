@@ -19,7 +19,14 @@ from lakegate.cli.options import DatasetName, Yes
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.erasure.erasure import Why, resume, settle
 from lakegate.features.erasure.erasure import erase as erased
-from lakegate.features.erasure.rows_to_erase import ErasureSearch, Key, remaining, searched, staged, whole
+from lakegate.features.erasure.rows_to_erase import (
+    ErasureSearch,
+    Key,
+    remaining,
+    search_objects,
+    stage_remainders,
+    whole_deliveries,
+)
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 
@@ -110,16 +117,16 @@ def erase(  # noqa: PLR0913 - a command has these options
             dependencies.run(resume(dependencies, chain))
         if keys:
             with terminal.working("searching objects") as progress:
-                search = searched(
+                search = search_objects(
                     dependencies, chain, keys, folder, lambda count: progress(f"searching objects: {count:,}")
                 )
         else:
-            search = whole(dependencies, chain, tuple(delivery or ()))
+            search = whole_deliveries(dependencies, chain, tuple(delivery or ()))
         deleted = 0
         if not dry_run:
             confirm(_effects(chain, search), yes=yes)
             for block, hits in search.deliveries:
-                dependencies.run(erased(dependencies, chain, block.workload, staged(there, block, hits), why))
+                dependencies.run(erased(dependencies, chain, block.workload, stage_remainders(there, block, hits), why))
             deleted = dependencies.run(settle(dependencies, chain))
         open_ones = dict(remaining(dependencies, chain))
     result = _result(chain, search, open_ones, deleted, dry_run=dry_run)

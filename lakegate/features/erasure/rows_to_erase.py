@@ -300,7 +300,7 @@ class ErasureSearch:
         return [hit for _, hits in self.deliveries for hit in hits]
 
 
-def searched(
+def search_objects(
     dependencies: Dependencies, chain: str, keys: tuple[Key, ...], folder: Path, looked: Callable[[int], None]
 ) -> ErasureSearch:
     """Read every object of a dataset, and write below a folder what is left of those with rows to erase."""
@@ -323,7 +323,7 @@ def searched(
     return search
 
 
-def whole(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) -> ErasureSearch:
+def whole_deliveries(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) -> ErasureSearch:
     """All objects of some deliveries, unread. Raises InputError for one that is none of the dataset's."""
     search = ErasureSearch()
     blocks = dependencies.ledger.blocks(chain)
@@ -344,7 +344,7 @@ def whole(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) ->
     return search
 
 
-def staged(there: DeployedStack, block: Block, hits: list[Hit]) -> tuple[Erasing, ...]:
+def stage_remainders(there: DeployedStack, block: Block, hits: list[Hit]) -> tuple[Erasing, ...]:
     """Upload what is left of the objects of a delivery."""
     lake = there.output("LakeBucket")
     return tuple(Erasing(hit.key, hit.version, hit.rows, _upload(there, lake, block, hit)) for hit in hits)

@@ -19,7 +19,7 @@ from lakegate.contract.field_paths import column_name
 from lakegate.features.external_validators.registered_validators import (
     Validators,
     ValidatorService,
-    folded,
+    fold_technology,
     validator_named,
     validators_of,
 )
@@ -79,7 +79,7 @@ def _each_check(
     is_one = policy.delivery is DeliveryUnit.OBJECT and policy.publish_as is PublishAs.ORIGINAL
     wrong = {problem.path for problem in compile_rules(contract, dataset).unmeasured} if answered else set()
     for rule, checks in checks_by_rule(contract, dataset):
-        by = answered.get(folded(str(rule.arguments.get("engine", "")))) if is_one else None
+        by = answered.get(fold_technology(str(rule.arguments.get("engine", "")))) if is_one else None
         is_skipped = all(entry.skip is not None for entry in checks)
         is_bound = bool(_call(rule)) and not rule.schedule and rule.origin.path not in wrong and is_skipped
         for check in checks:
@@ -185,7 +185,7 @@ def read_answer(body: bytes, validation: str, technology: str, checks: Iterable[
     return ExternalAnswer(_version(results), tuple(_measurement(asked[name], found[name]) for name in asked))
 
 
-def merged(plan: Plan, result: Result, answers: Mapping[str, ExternalAnswer]) -> Result:
+def merge_answers(plan: Plan, result: Result, answers: Mapping[str, ExternalAnswer]) -> Result:
     """The result with the answers of all technologies; what the attempt's own run says about external checks does not count."""
     external = {entry.check for entry in plan.external}
     own = tuple(measurement for measurement in result.measurements if measurement.check not in external)
@@ -346,7 +346,11 @@ def groups_of(plan: Plan) -> Iterator[RuleGroup]:
 def service_of(dependencies: Dependencies, group: RuleGroup) -> ValidatorService | None:
     """The service as it is registered now; None if it is not, or not for this technology."""
     service = validator_named(dependencies, group.validator)
-    return service if service is not None and folded(group.technology) in map(folded, service.technologies) else None
+    return (
+        service
+        if service is not None and fold_technology(group.technology) in map(fold_technology, service.technologies)
+        else None
+    )
 
 
 def validation_id(workload: Workload, technology: str) -> str:
@@ -354,7 +358,7 @@ def validation_id(workload: Workload, technology: str) -> str:
     return sha256_of(f"{workload.id}:{workload.attempt}:{technology}")
 
 
-def answered(turn: DeliveryTurn, body: bytes) -> bytes | None:
+def ask_validators(turn: DeliveryTurn, body: bytes) -> bytes | None:
     """The result of the attempt's run with what the services answer now; None: one of them has not answered yet.
 
     What could not be read is measured by nobody, and asked of nobody. Raises Lost.
@@ -366,7 +370,7 @@ def answered(turn: DeliveryTurn, body: bytes) -> bytes | None:
         if answer is None:
             return None
         answers[group.technology] = answer
-    return merged(plan, result, answers).to_bytes()
+    return merge_answers(plan, result, answers).to_bytes()
 
 
 def _answer(turn: DeliveryTurn, group: RuleGroup) -> ExternalAnswer | None:
@@ -396,4 +400,4 @@ def _answer(turn: DeliveryTurn, group: RuleGroup) -> ExternalAnswer | None:
 TIME_OF_VALIDATOR: Final = timedelta(hours=1)
 """The time for which a validator may work, and read its data."""
 IN_PLANS: Final = PublishedPlans(validators_of, with_validators, bound_rules)
-COMPANION: Final = Companion(start_validations, answered, TIME_OF_VALIDATOR)
+COMPANION: Final = Companion(start_validations, ask_validators, TIME_OF_VALIDATOR)

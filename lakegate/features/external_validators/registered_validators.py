@@ -65,7 +65,7 @@ def service_of(name: str, url: str, technologies: Sequence[str], secret: str = "
         raise InputError(
             "name each technology as contracts do: at most 40 letters, digits, spaces and _.- (--technology GreatExpectations)"
         )
-    if len({folded(technology) for technology in technologies}) != len(technologies):
+    if len({fold_technology(technology) for technology in technologies}) != len(technologies):
         raise InputError("a technology is named twice")
     if secret and not SECRET.fullmatch(secret):
         raise InputError("the name of a secret has letters, digits, _ and -, at most 64")
@@ -89,7 +89,7 @@ def read_service(body: bytes) -> ValidatorService:
     return ValidatorService(document["name"], document["url"], tuple(document["technologies"]), document["secret"])
 
 
-def folded(technology: str) -> str:
+def fold_technology(technology: str) -> str:
     """A technology without the differences of spelling that contracts have: `great-expectations` is `GreatExpectations`."""
     return "".join(filter(str.isalnum, technology.lower()))
 
@@ -179,7 +179,7 @@ def validators_of(dependencies: Dependencies, before: Publication | None) -> Val
         for described in validators(dependencies):
             for technology in described.technologies:
                 first = technologies.setdefault(
-                    folded(technology), AnsweredTechnology(technology, described.name)
+                    fold_technology(technology), AnsweredTechnology(technology, described.name)
                 ).validator
                 if first != described.name:
                     twice.append(f"{first} and {described.name} both answer {technology}")
@@ -194,7 +194,10 @@ def validators_of(dependencies: Dependencies, before: Publication | None) -> Val
 
     def kept(dataset: str) -> Mapping[str, AnsweredTechnology]:
         external = Plan.from_bytes(dependencies.plan_at(plans[dataset], "")).external if dataset in plans else ()
-        return {folded(entry.technology): AnsweredTechnology(entry.technology, entry.validator) for entry in external}
+        return {
+            fold_technology(entry.technology): AnsweredTechnology(entry.technology, entry.validator)
+            for entry in external
+        }
 
     return kept
 
@@ -202,11 +205,11 @@ def validators_of(dependencies: Dependencies, before: Publication | None) -> Val
 def _taken(dependencies: Dependencies, service: ValidatorService) -> Mapping[str, str]:
     """The names of other validators, by folded technology. Raises InputError where one answers a technology of the service."""
     others = [validator for validator in validators(dependencies) if validator.name != service.name]
-    taken = {folded(technology): other.name for other in others for technology in other.technologies}
+    taken = {fold_technology(technology): other.name for other in others for technology in other.technologies}
     for technology in service.technologies:
-        if folded(technology) in taken:
+        if fold_technology(technology) in taken:
             raise InputError(
-                f"{taken[folded(technology)]} answers {technology} already: remove it first (lakegate validator remove)"
+                f"{taken[fold_technology(technology)]} answers {technology} already: remove it first (lakegate validator remove)"
             )
     return taken
 

@@ -38,8 +38,8 @@ from lakegate.rules.check_builder import (
     check,
     in_range,
     items,
+    join_values,
     like_pattern,
-    listed,
     not_measured,
     number,
     number_check,
@@ -49,9 +49,9 @@ from lakegate.rules.check_builder import (
     regex,
     restrict_check,
     rows,
-    skipped,
+    skip_check,
     unique_rows,
-    whole,
+    whole_number,
     within,
 )
 from lakegate.rules.column_aggregates import SOME, interval, of_header
@@ -208,13 +208,13 @@ def contain_set(rule: Rule, fields: Fields, arguments: check_builder.Arguments) 
 def equal_set(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> tuple[Check, ...]:
     """Every value of a list occurs, and no other."""
     predicate = one_of(rule, fields[0], items(rule, argument_of(rule, arguments, "value_set")))
-    return rows(rule, fields[0], predicate, listed(predicate.values)), contain_set(rule, fields, arguments)
+    return rows(rule, fields[0], predicate, join_values(predicate.values)), contain_set(rule, fields, arguments)
 
 
 def most_common(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> tuple[Check, ...]:
     """The most common value is in a list; of equally common values one must be (`ties_okay`), else there must be only one."""
     predicate = one_of(rule, fields[0], items(rule, argument_of(rule, arguments, "value_set")))
-    words = f"{listed(predicate.values)} as the most common value"
+    words = f"{join_values(predicate.values)} as the most common value"
     listed_one = check(rule, fields, Metric.MOST_COMMON, accept=Tier(SOME, predicate), wanted=words, unit=Unit.VALUE)
     if arguments.get("ties_okay") is True:
         return (listed_one,)
@@ -239,13 +239,13 @@ def absent(rule: Rule, fields: Fields, _: check_builder.Arguments) -> Check:
 def in_set(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> Check:
     """Every value is one of a list."""
     predicate = one_of(rule, fields[0], items(rule, argument_of(rule, arguments, "value_set")))
-    return rows(rule, fields[0], predicate, listed(predicate.values))
+    return rows(rule, fields[0], predicate, join_values(predicate.values))
 
 
 def not_in_set(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> Check:
     """No value is one of a list."""
     predicate = one_of(rule, fields[0], items(rule, argument_of(rule, arguments, "value_set")))
-    return rows(rule, fields[0], Not(predicate), f"not {listed(predicate.values)}")
+    return rows(rule, fields[0], Not(predicate), f"not {join_values(predicate.values)}")
 
 
 def between(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> Check:
@@ -260,7 +260,7 @@ def lengths(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> C
     low, high = (arguments.get(name) for name in ("min_value", "max_value"))
     if low is None and high is None:
         refuse(rule, "no-argument", "min_value or max_value must be given")
-    shortest, longest = (None if side is None else whole(rule, side) for side in (low, high))
+    shortest, longest = (None if side is None else whole_number(rule, side) for side in (low, high))
     # an exclusive bound of an integer is the next integer, inclusive
     shortest = shortest + 1 if shortest is not None and arguments.get("strict_min") is True else shortest
     longest = longest - 1 if longest is not None and arguments.get("strict_max") is True else longest
@@ -276,7 +276,7 @@ def lengths(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> C
 
 def length(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> Check:
     """Every text has exactly one length."""
-    wanted = whole(rule, argument_of(rule, arguments, "value"))
+    wanted = whole_number(rule, argument_of(rule, arguments, "value"))
     return rows(rule, fields[0], Length(fields[0].name, wanted, wanted), format_limit(f"exactly {wanted}", "character"))
 
 
@@ -321,7 +321,7 @@ def strftime(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> 
     try:
         pattern = compile_format(written)
     except ValueError as error:
-        return skipped(rule, fields, str(error))
+        return skip_check(rule, fields, str(error))
     return rows(rule, fields[0], Matches(fields[0].name, pattern), f"written as {brief(written)}")
 
 
@@ -343,8 +343,8 @@ def _typed(rule: Rule, field: Field, named: object) -> Check:
         return rows(rule, field, Typed(field.name), f"of type {brief(', '.join(names))}")
     unknown = next((name for name, entry in zip(names, known, strict=True) if entry is None), None)
     if unknown is not None:
-        return skipped(rule, (field,), f"the type {brief(unknown)} is one of an engine that is not asked here")
-    return skipped(rule, (field,), f"the contract declares {field.name} as {field.type.value}")
+        return skip_check(rule, (field,), f"the type {brief(unknown)} is one of an engine that is not asked here")
+    return skip_check(rule, (field,), f"the contract declares {field.name} as {field.type.value}")
 
 
 # ---- Names and arguments ----
@@ -429,12 +429,12 @@ def great_expectations(rule: Rule, fields: tuple[Field, ...], call: str, argumen
     names = named if len(named) > 1 else rule.fields or named
     subjects = tuple(known[name] for name in names if name in known)
     if expectation is None or reason is not None:
-        return (skipped(rule, subjects, reason or ""),)
+        return (skip_check(rule, subjects, reason or ""),)
     refuse_nested(rule, arguments, [name for name in arguments if name not in _NESTED and not name.endswith(_LISTS)])
     try:
         given = _condition(rule, fields, arguments)
     except UnreadConditionError:
-        return (skipped(rule, subjects, "the row_condition is written in a language that is not read here"),)
+        return (skip_check(rule, subjects, "the row_condition is written in a language that is not read here"),)
     groups = _groups(rule, expectation, kind, subjects)
     compiled = [expectation.compile(rule, group, arguments) for group in groups]
     checks = [check for entry in compiled for check in (entry if isinstance(entry, tuple) else (entry,))]

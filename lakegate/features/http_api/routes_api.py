@@ -20,7 +20,7 @@ from lakegate.library.http_messages import (
     contract_wanted,
     published_contract,
 )
-from lakegate.library.published_routes import WantedRoute, added, described_route, folders, removed
+from lakegate.library.published_routes import WantedRoute, described_route, folders, publish_route, withdraw_route
 
 
 def routes(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
@@ -59,7 +59,7 @@ def add(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     number = major(version) if version and body.major is None else body.major
     wanted = WantedRoute(body.prefix, contract, body.dataset, number)
     owner = RouteOwner((*request.own, contract), request.prefixes)
-    return HttpResponse(200, encode(added(dependencies, seen, wanted, _agreed(request), owner)))
+    return HttpResponse(200, encode(publish_route(dependencies, seen, wanted, _agreed(request), owner)))
 
 
 def remove(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
@@ -72,7 +72,7 @@ def remove(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if not any(route.contract == contract and request.allows(contract) for route in standing):
         raise HttpProblem(404, "not-found", "There is no such route.")
     _refuse_two_people(dependencies)
-    return HttpResponse(200, encode(removed(dependencies, prefix, contract)))
+    return HttpResponse(200, encode(withdraw_route(dependencies, prefix, contract)))
 
 
 def _agreed(request: HttpRequest) -> Callable[[Iterable[str]], None]:

@@ -25,10 +25,10 @@ from lakegate.library.http_messages import (
     asked_for,
     body_of,
     contract_named,
-    found,
     published_contract,
     representation,
     result_word,
+    workload_named,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def workload(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
     Of a part of a delivery, and of an announcement whose data landed, those of the delivery, under the id that was asked for.
     """
-    row, announced = found(dependencies, request)
+    row, announced = workload_named(dependencies, request)
     body = representation(dependencies, row, announced, asked_for(request))
     return HttpResponse(
         200, body | request.details(lambda: _described(dependencies, find_delivery(dependencies, row.id, 0)))
@@ -166,7 +166,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpResponse
     from lakegate.gate.carry_out_decision import carry_out, kind_of, legal  # noqa: PLC0415 - the engine, for this route alone
 
     wanted: WantedDecision = body_of(request, WantedDecision)
-    row, announced = found(dependencies, request)
+    row, announced = workload_named(dependencies, request)
     possible = legal(dependencies, row) if isinstance(row, Workload) else ()
     if not isinstance(row, Workload) or wanted.transition not in possible:
         kind, refusal = kind_of(wanted.transition), ""

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from lakegate.aws.open_stack import DeployedStack, asked
+from lakegate.aws.open_stack import DeployedStack, ask_service
 from lakegate.base.errors import SetUpError
 from lakegate.base.json_codec import select_fields
 from lakegate.cli.click_commands import CommandGroup, Option
@@ -70,7 +70,7 @@ def try_channel(
     """
     channel_of(to)
     payload = json.dumps({"test": to}).encode()
-    response = asked("lambda", "invoke", FunctionName=there.output("NotifyFunction"), Payload=payload)
+    response = ask_service("lambda", "invoke", FunctionName=there.output("NotifyFunction"), Payload=payload)
     content: Any = json.loads(response["Payload"].read())
     if "FunctionError" in response or not isinstance(content, dict) or "delivered" not in content:
         raise SetUpError("the function notify failed: its log names the error (lakegate doctor)")
@@ -82,7 +82,7 @@ def try_channel(
 
 @app.command("dead")
 @gate_command
-def dead(
+def list_dead(
     dependencies: Dependencies,
 ) -> CommandResult[DeadNotices]:
     """List the channels that were given up after several tries: which dataset, and the last error.

@@ -42,7 +42,7 @@ from lakegate.cli.options import (
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import DATASET_KEY, Contract
 from lakegate.engine.read.data_source import path_of
-from lakegate.features.odf.exchange.named_repositories import located
+from lakegate.features.odf.exchange.named_repositories import locate_repository
 from lakegate.features.odf.exchange.odf_import import Proof
 from lakegate.features.odf.format.odf_names import DID, dataset_id
 from lakegate.features.odf.odf_publisher import set_watermark
@@ -363,13 +363,13 @@ def export_(
 
     Example: lakegate dataset export sales_v1 s3://shared-data/sales
     """
-    from lakegate.features.odf.exchange.odf_export import exported  # noqa: PLC0415 - the engine is for this command alone
+    from lakegate.features.odf.exchange.odf_export import export_dataset  # noqa: PLC0415 - the engine is for this command alone
     from lakegate.features.odf.exchange.odf_repositories import place_of  # noqa: PLC0415 - likewise
 
-    found = exported(
+    found = export_dataset(
         dependencies,
         dataset_named(dependencies, _name_of(dependencies, dataset)),
-        place_of(located(destination).address),
+        place_of(locate_repository(destination).address),
     )
     head = found.blocks[-1].name
     written = f"{plural(found.slices, 'new slice')}, {plural(found.size, 'byte')}"

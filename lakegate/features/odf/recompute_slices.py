@@ -36,7 +36,7 @@ from lakegate.features.odf.slices.merge_state import (
     StateRecords,
     StoredRun,
     complete,
-    kept,
+    kept_runs,
     row_hashes,
     state_digest,
     write_run,
@@ -243,7 +243,7 @@ class StateOfSlices:
         """Those of further slices; of a key that is there, the first row counts. InputError where a file is none."""
         found = Identified.of(rows_of(files), key)
         records = found.records(found.has_key)
-        left = len(kept(self.runs, len(records.records)))
+        left = len(kept_runs(self.runs, len(records.records)))
         self._replace(left, records)
 
     def whole(self) -> StateRun:

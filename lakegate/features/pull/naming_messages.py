@@ -17,9 +17,9 @@ from lakegate.aws.lambda_events import (
     UnintelligibleError,
     checked_bucket,
     checked_key,
-    landed,
+    landed_object,
     object_at,
-    parsed,
+    parse_object,
     require,
     text_at,
     version_of,
@@ -49,7 +49,7 @@ class ObjectsNamed:
 def decode_named(body: str) -> ObjectsNamed | Unintelligible:
     """The objects that the body of a message names; none for the test event of S3."""
     try:
-        message = parsed(body)
+        message = parse_object(body)
         if "object" in message:
             return _claim(message)
         if "Records" in message:
@@ -57,7 +57,7 @@ def decode_named(body: str) -> ObjectsNamed | Unintelligible:
         if "detail-type" in message:
             require(message, "version", {"0"}, RefusalReason.UNKNOWN_VERSION)
             require(message, "source", {S3}, RefusalReason.FOREIGN_SOURCE)
-            return ObjectsNamed((landed(message),))
+            return ObjectsNamed((landed_object(message),))
         if message.get("Event") == "s3:TestEvent":
             return ObjectsNamed(())
     except UnintelligibleError as refused:

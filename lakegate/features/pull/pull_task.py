@@ -40,7 +40,7 @@ from lakegate.gate.scheduled_tasks import (
     following,
     is_due,
     is_retired,
-    labelled,
+    labelled_datasets,
     run_due,
 )
 from lakegate.plan.plan import Plan
@@ -431,13 +431,13 @@ def pull_of(dependencies: Dependencies, dataset: str) -> Pull | None:
 
 def pulled_datasets(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
     """The datasets that a contract pulls by its current versions; none of a contract that is not published."""
-    return tuple(each.dataset for each in labelled(dependencies.registry.contract(contract), PULL))
+    return tuple(each.dataset for each in labelled_datasets(dependencies.registry.contract(contract), PULL))
 
 
 def published_pulls(dependencies: Dependencies) -> Iterator[LabelledDataset]:
     """The datasets that contracts pull by their current versions."""
     for page in dependencies.registry.pages():
-        yield from (found for contract in page.contracts for found in labelled(contract, PULL))
+        yield from (found for contract in page.contracts for found in labelled_datasets(contract, PULL))
 
 
 def run_now(dependencies: Dependencies, dataset: str) -> Steps[PullState]:

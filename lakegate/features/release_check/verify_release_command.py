@@ -42,7 +42,7 @@ def sha256(path: Path) -> str:
 
 def packages_of(archive: Path) -> Packages:
     """The packages in a zip (`.zip`, `.whl`) or a gzipped tar. InputError where it cannot be read."""
-    return frozenset((normalised(str(message["Name"])), str(message["Version"])) for message in _metadata(archive))
+    return frozenset((normalise_name(str(message["Name"])), str(message["Version"])) for message in _metadata(archive))
 
 
 def requirements_of(wheel: Path) -> list[str]:
@@ -50,7 +50,7 @@ def requirements_of(wheel: Path) -> list[str]:
     return [str(line) for message in _metadata(wheel) for line in message.get_all("Requires-Dist", [])]
 
 
-def normalised(name: str) -> str:
+def normalise_name(name: str) -> str:
     """The name of a package as it is compared (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -171,7 +171,7 @@ def _listed(bill: Any) -> Materials:  # noqa: ANN401 - a document of somebody el
         raise ValueError(bill["bomFormat"])
     jars = {(JAR, one["content"]) for each in bill["components"] for one in each.get("hashes", ())}
     packages = {
-        (normalised(each["name"]), each.get("version", "")) for each in bill["components"] if "hashes" not in each
+        (normalise_name(each["name"]), each.get("version", "")) for each in bill["components"] if "hashes" not in each
     }
     return jars | packages
 
@@ -192,7 +192,7 @@ def _job(release: Path) -> Materials:
 def _wheel(release: Path) -> Materials:
     required = [requirement for wheel in release.glob("*.whl") for requirement in requirements_of(wheel)]
     matches = [match for each in required if (match := _REQUIREMENT.match(each))]
-    return {(normalised(each[1]), each[2] or "") for each in matches}
+    return {(normalise_name(each[1]), each[2] or "") for each in matches}
 
 
 BILLS: Final[dict[str, Callable[[Path], Materials]]] = {

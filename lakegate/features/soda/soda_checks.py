@@ -20,9 +20,9 @@ from lakegate.features.soda.soda_syntax import (
     SodaCheck,
     SodaSyntaxError,
     UnmeasuredError,
-    read,
+    parse_check,
     unknown_setting,
-    wanted,
+    wanted_intervals,
 )
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.plan.metrics import Metric
@@ -40,9 +40,9 @@ from lakegate.rules.check_builder import (
     regex,
     restrict_check,
     rows,
-    skipped,
+    skip_check,
     valid_in_words,
-    whole,
+    whole_number,
     within,
 )
 from lakegate.rules.column_aggregates import extremes, numeric, of_header, some
@@ -94,15 +94,15 @@ VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
     "valid format": ("in the format {}", _format),
     "valid length": (
         "{} characters",
-        lambda rule, field, value: Length(field.name, whole(rule, value), whole(rule, value)),
+        lambda rule, field, value: Length(field.name, whole_number(rule, value), whole_number(rule, value)),
     ),
     "valid min length": (
         "at least {} characters",
-        lambda rule, field, value: Length(field.name, low=whole(rule, value)),
+        lambda rule, field, value: Length(field.name, low=whole_number(rule, value)),
     ),
     "valid max length": (
         "at most {} characters",
-        lambda rule, field, value: Length(field.name, high=whole(rule, value)),
+        lambda rule, field, value: Length(field.name, high=whole_number(rule, value)),
     ),
     "valid min": ("at least {}", lambda rule, field, value: within(rule, field, low=value)),
     "valid max": ("at most {}", lambda rule, field, value: within(rule, field, high=value)),
@@ -371,7 +371,7 @@ def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> 
     else:
         reason = UNJUDGED_CONDITIONS.get(name)
         hint = "" if reason else did_you_mean(name, [*SCHEMA_CONDITIONS, *UNJUDGED_CONDITIONS])
-        yield skipped(
+        yield skip_check(
             rule,
             (),
             f"a schema is not judged by `{brief(name)}`{f': {reason}' if reason else '.' if hint else ''}{hint}",
@@ -381,9 +381,9 @@ def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> 
 def _of_type(rule: Rule, known: Mapping[str, Field], column: str, declared: str) -> Check:
     field = known.get(column)
     if field is None:
-        return skipped(rule, (), f"the schema names a column that is not declared: {brief(column)}")
+        return skip_check(rule, (), f"the schema names a column that is not declared: {brief(column)}")
     if TYPE_NAMES.get(declared.lower().partition("(")[0]) is not field.type:
-        return skipped(rule, (field,), f"the contract declares {column} as {field.type.value}")
+        return skip_check(rule, (field,), f"the contract declares {column} as {field.type.value}")
     return rows(rule, field, Typed(field.name), f"of type {brief(declared)}")
 
 
@@ -412,9 +412,9 @@ def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments)
     """The checks of one check of Soda: one for its threshold, or one for each zone."""
     elsewhere = next((reason for start, reason in ELSEWHERE.items() if call.startswith(start)), None)
     if elsewhere is not None:
-        return (skipped(rule, fields, elsewhere),)
+        return (skip_check(rule, fields, elsewhere),)
     try:
-        parsed = read(call, arguments)
+        parsed = parse_check(call, arguments)
         known = by_written_name(fields)
         if parsed.metric == "schema":
             return tuple(named_check(check, rule, part) for part, check in schema(rule, known, parsed))
@@ -424,13 +424,13 @@ def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments)
     except SodaSyntaxError as error:
         refuse(rule, "soda-check", str(error))
     except UnmeasuredError as error:
-        return (skipped(rule, fields, str(error)),)
+        return (skip_check(rule, fields, str(error)),)
 
 
 def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
     """The columns of a check, as far as it can be read; none of a query, which names them itself."""
     try:
-        parsed = read(call, arguments)
+        parsed = parse_check(call, arguments)
     except (SodaSyntaxError, UnmeasuredError):
         return ()
     return parsed.columns[:1] if parsed.metric == "percentile" else parsed.columns
@@ -455,7 +455,7 @@ def _compile_check(rule: Rule, declared: dict[str, Field], fields: tuple[Field, 
         )
     given = _filter(rule, declared, parsed)
     found: list[Check] = []
-    for part, good, worst in wanted(rule, parsed, metric.default):
+    for part, good, worst in wanted_intervals(rule, parsed, metric.default):
         compiled = metric.compile(Site(rule, fields, parsed, good))
         checks = compiled if isinstance(compiled, tuple) else (compiled,)
         found += (

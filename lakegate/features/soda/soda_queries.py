@@ -21,13 +21,13 @@ from lakegate.features.soda.soda_syntax import (
     SodaSyntaxError,
     UnmeasuredError,
     Wanted,
-    read,
+    parse_check,
     refuse_variables,
     unknown_setting,
-    wanted,
+    wanted_intervals,
 )
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Tier, Unit
-from lakegate.rules.check_builder import Technology, brief, not_measured, refuse, skipped
+from lakegate.rules.check_builder import Technology, brief, not_measured, refuse, skip_check
 from lakegate.rules.column_aggregates import of_header
 from lakegate.rules.relationship_rules import foreign_key
 from lakegate.rules.rule_kinds import arguments_of, sql
@@ -63,13 +63,13 @@ def asking(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field
         if reference is not None:
             return _of_reference(contract, dataset, rule, reference)
         if call.strip() == "schema" and not set(arguments) & set(ZONES):
-            return (_declared_columns(dataset, rule, read(call, arguments)),)
+            return (_declared_columns(dataset, rule, parse_check(call, arguments)),)
         asked = _read_query(call, arguments)
         return None if asked is None else tuple(_of_query(contract, dataset, rule, fields, asked))
     except SodaSyntaxError as error:
         refuse(rule, "soda-check", str(error))
     except UnmeasuredError as error:
-        return (skipped(rule, fields, str(error)),)
+        return (skip_check(rule, fields, str(error)),)
 
 
 def own_columns(call: str) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def _reference(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Argu
     known = by_written_name(fields)
     match = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_QUERY else None
     if match:
-        parsed = replace(read("values", arguments), metric=call)
+        parsed = replace(parse_check("values", arguments), metric=call)
         _refuse_settings(parsed)
         own = tuple(known[name] for name in _split(match["own"]) if name in known)
         to = ",".join(f"{match['dataset']}.{entry}" for entry in _split(match["theirs"]))
@@ -107,7 +107,7 @@ def _reference(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Argu
         ALIASES.get(name, name) for name in (argument.replace("_", " ") for argument in arguments)
     }:
         return None
-    parsed = read(call, arguments)
+    parsed = parse_check(call, arguments)
     given = parsed.settings[REFERENCE_DATA]
     if not isinstance(given, Mapping) or not given.get("dataset") or not given.get("column"):
         raise SodaSyntaxError("reference data has a `dataset` and a `column`")
@@ -126,7 +126,7 @@ def _of_reference(contract: Contract, dataset: Dataset, rule: Rule, reference: R
     if check.skip is not None:
         return (check,)
     default = None if reference.parsed.metric in {"invalid_count", "invalid_percent"} else NO_ROW
-    thresholds = wanted(rule, reference.parsed, default)
+    thresholds = wanted_intervals(rule, reference.parsed, default)
     if default is not None and any(good != default for part, good, _ in thresholds if not part):
         raise SodaSyntaxError(
             f"{reference.parsed.metric} has no threshold of its own: name `invalid_count`, or remove it"
@@ -174,7 +174,7 @@ def _read_query(call: str, arguments: Arguments) -> Asked | None:
     if call.strip() in FAILED_ROWS:
         return _failed_rows(arguments)
     if name in QUERIES:
-        parsed = read(call, arguments)
+        parsed = parse_check(call, arguments)
         given = {key: parsed.settings[key] for key in QUERIES[name] if parsed.settings.get(key) is not None}
         _refuse_settings(parsed, *QUERIES[name], "metric")
         if len(given) > 1:
@@ -183,7 +183,9 @@ def _read_query(call: str, arguments: Arguments) -> Asked | None:
         return Asked(_select(str(text), is_whole=key.startswith("query")), parsed)
     for kind in ("expression", "query"):
         if isinstance(arguments.get(f"{name} {kind}"), str):
-            parsed = read(call, {key: argument for key, argument in arguments.items() if key != f"{name} {kind}"})
+            parsed = parse_check(
+                call, {key: argument for key, argument in arguments.items() if key != f"{name} {kind}"}
+            )
             _refuse_settings(parsed)
             return Asked(_select(str(arguments[f"{name} {kind}"]), is_whole=kind == "query"), parsed)
     return None
@@ -191,7 +193,7 @@ def _read_query(call: str, arguments: Arguments) -> Asked | None:
 
 def _failed_rows(arguments: Arguments) -> Asked:
     """No row meets a condition, or is in the result of a query."""
-    parsed = read("failed_rows", arguments)
+    parsed = parse_check("failed_rows", arguments)
     conditions, queries = (
         [parsed.settings[name] for name in names if parsed.settings.get(name) is not None]
         for names in (("fail condition", "expression"), ("fail query", "query"))
@@ -230,7 +232,7 @@ def _of_query(
     if any(entry.skip is not None for entry in checks):
         yield from checks
         return
-    for threshold in wanted(rule, asked.parsed, None):
+    for threshold in wanted_intervals(rule, asked.parsed, None):
         yield from (_with(entry, rule, threshold, f"an answer of {threshold[1]}") for entry in checks)
 
 

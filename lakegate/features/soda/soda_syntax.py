@@ -124,7 +124,7 @@ class SodaCheck:
     """Those keys as they are written."""
 
 
-def read(call: str, arguments: Arguments) -> SodaCheck:
+def parse_check(call: str, arguments: Arguments) -> SodaCheck:
     """Parse a check in any syntax; SodaSyntaxError if it is invalid, UnmeasuredError if no delivery decides it."""
     refuse_variables((call, arguments))
     match = _CHECK.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_CHECK else None
@@ -146,7 +146,7 @@ def read(call: str, arguments: Arguments) -> SodaCheck:
     return _in_version_3(parsed, arguments)
 
 
-def wanted(rule: Rule, parsed: SodaCheck, default: Interval | None) -> list[Wanted]:
+def wanted_intervals(rule: Rule, parsed: SodaCheck, default: Interval | None) -> list[Wanted]:
     """The intervals of all thresholds and zones; the default one if there are none."""
     found = [*parsed.thresholds]
     found += [

@@ -49,17 +49,17 @@ def is_waivable(dependencies: Dependencies, row: Workload) -> bool:
     if row.state is not State.QUARANTINED:
         return False
     after = dependencies.workloads.find(replay_id(row.id))
-    return not excluded(row) if after is None else after.waiver is not None
+    return not reason_against(row) if after is None else after.waiver is not None
 
 
-def excluded(row: Workload) -> str:
+def reason_against(row: Workload) -> str:
     """The code of the reason for which a rejected delivery has no waiver; empty if it may have one."""
     return next((code for reason in row.decided.reasons if (code := code_of(reason)) in NOT_WAIVED), "")
 
 
 def unwaivable(row: Workload) -> str:
     """The sentence that says why a rejected delivery has no waiver; empty for any other."""
-    code = excluded(row) if row.state is State.QUARANTINED else ""
+    code = reason_against(row) if row.state is State.QUARANTINED else ""
     return f"A delivery that is rejected as `{code}` cannot be waived." if code else unreplayable(row)
 
 
@@ -92,7 +92,7 @@ def _usable(dependencies: Dependencies, row: Workload, reason: str, end: datetim
         raise InputError("only a quarantined delivery can be waived")
     if dependencies.terms(row).as_slices:
         raise InputError("its dataset publishes slices, and no slice was written of it: correct the data, or replay it")
-    if code := excluded(row):
+    if code := reason_against(row):
         raise InputError(f"a delivery that is rejected as `{code}` cannot be waived (docs/waivers.md)")
 
 

@@ -30,15 +30,15 @@ from lakegate.verdict.reasons import APPROVAL_EXPIRED
 
 def approve(dependencies: Dependencies, workload: str, _wanted: WantedApproval) -> Steps[Workload]:
     """Let a judged delivery be published. Raises as `answered` does."""
-    return answered(dependencies, workload)
+    return store_answer(dependencies, workload)
 
 
 def decline(dependencies: Dependencies, workload: str, wanted: WantedDecline) -> Steps[Workload]:
     """Reject a judged delivery. Raises as `answered` does."""
-    return answered(dependencies, workload, wanted.reason.strip())
+    return store_answer(dependencies, workload, wanted.reason.strip())
 
 
-def answered(
+def store_answer(
     dependencies: Dependencies, workload: str, declined: str | None = None, *, withdraws: bool = True
 ) -> Steps[Workload]:
     """The workload with the answer of the caller, or the same answer that was given before; it is not advanced. Idempotent.

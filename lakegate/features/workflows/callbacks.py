@@ -81,7 +81,7 @@ class CallbackCaller:
         return f"callback:{self.channel}"
 
 
-def invited(dependencies: Dependencies, channel: str, workload: str) -> Steps[CallbackInvitation | None]:
+def invite_channel(dependencies: Dependencies, channel: str, workload: str) -> Steps[CallbackInvitation | None]:
     """The invitation of a channel to decide; None if nothing waits for a callback, or the channel takes no token."""
     row = dependencies.workloads.get(workload)
     if row.state is not State.AWAITING or row.deadline is None or not _waits_for_callback(dependencies, row):
@@ -100,7 +100,7 @@ def called_back(dependencies: Dependencies, workload: str, token: str, declined:
 
     A token answers what waits for an answer, and withdraws nothing. Raises UnknownToken, and InputError as `answered` does.
     """
-    from lakegate.features.workflows.approvals import answered  # noqa: PLC0415 - the engine; `notify` has no use for it
+    from lakegate.features.workflows.approvals import store_answer  # noqa: PLC0415 - the engine; `notify` has no use for it
 
     kept = callbacks(dependencies).get(_digest(token))
     if kept is None or not hmac.compare_digest(kept.workload.encode(), workload.encode(errors="replace")):
@@ -108,7 +108,7 @@ def called_back(dependencies: Dependencies, workload: str, token: str, declined:
     if dependencies.now >= kept.until or dependencies.workloads.get(workload).attempt != kept.attempt:
         raise UnknownToken
     by = replace(dependencies, identity=CallbackCaller(kept.channel))
-    return (yield from answered(by, workload, declined, withdraws=False))
+    return (yield from store_answer(by, workload, declined, withdraws=False))
 
 
 def _waits_for_callback(dependencies: Dependencies, row: Workload) -> bool:

@@ -28,7 +28,7 @@ from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, is_retired
 LATENCY: Final = "latency"
 
 
-def accepted(
+def restart_deadlines(
     dataset: DatasetDeadlines, at: str, version: str, service_levels: tuple[ServiceLevel, ...], taken_in: str
 ) -> DatasetDeadlines:
     """The deadlines after an accepted delivery; unchanged if a later one is known, or there is no service level.
@@ -47,7 +47,7 @@ def accepted(
     return replace(after, deadlines=kept)
 
 
-def not_accepted(
+def begin_latency(
     dataset: DatasetDeadlines, at: str, version: str, service_levels: tuple[ServiceLevel, ...], taken_in: str
 ) -> DatasetDeadlines:
     """The deadlines after a delivery that was not accepted; unchanged unless a deadline of latency begins with it."""
@@ -59,12 +59,12 @@ def not_accepted(
     return replace(dataset, version=version, deadlines=(*dataset.deadlines, deadline))
 
 
-def missed(dataset: DatasetDeadlines, now: str) -> tuple[Deadline, ...]:
+def missed_deadlines(dataset: DatasetDeadlines, now: str) -> tuple[Deadline, ...]:
     """The deadlines that are missed by now and were not reported."""
     return tuple(deadline for deadline in dataset.deadlines if not deadline.missed and dataset.end_of(deadline) <= now)
 
 
-def reported(dataset: DatasetDeadlines, deadlines: tuple[Deadline, ...]) -> DatasetDeadlines:
+def mark_reported(dataset: DatasetDeadlines, deadlines: tuple[Deadline, ...]) -> DatasetDeadlines:
     """The deadlines after some were reported as missed."""
     after = tuple(
         replace(deadline, missed=True) if deadline in deadlines else deadline for deadline in dataset.deadlines
@@ -76,7 +76,7 @@ def reported(dataset: DatasetDeadlines, deadlines: tuple[Deadline, ...]) -> Data
 # The index of what is due finds missed deadlines, so that nothing has to arrive and nothing is scanned.
 
 
-ENDS: Final = {"published": accepted, "quarantined": not_accepted, "failed": not_accepted}
+ENDS: Final = {"published": restart_deadlines, "quarantined": begin_latency, "failed": begin_latency}
 """Effects of the end of a delivery on the service levels of its dataset, by the kind of the message."""
 SECONDS_OF_DEADLINE: Final = 5.0
 """Seconds: with less than this left no further row is begun. Two writes."""
@@ -108,11 +108,11 @@ def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
 
 def _report(dependencies: Dependencies, dataset: DatasetDeadlines, now: str) -> Steps[DatasetDeadlines]:
     """Put a message into the outbox for each deadline that is missed, once."""
-    deadlines = missed(dataset, now)
+    deadlines = missed_deadlines(dataset, now)
     if not is_retired(dependencies, dataset.dataset):
         for deadline in deadlines:
             yield from _report_missed(dependencies, dataset, deadline)
-    return reported(dataset, deadlines)
+    return mark_reported(dataset, deadlines)
 
 
 TASK: Final = ScheduledTask(

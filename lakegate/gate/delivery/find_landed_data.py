@@ -87,7 +87,7 @@ def write_parts(dependencies: Dependencies, workload: str, listed: PartList) -> 
     return SourceObject(version.bucket, version.key, "", "", listed.size, listed.checksum)
 
 
-def collected(turn: DeliveryTurn, terms: Terms) -> PartList | None:
+def collect_parts(turn: DeliveryTurn, terms: Terms) -> PartList | None:
     """The parts of a delivery; None: it is not complete yet.
 
     Raises NotFound where nothing is left to deliver, and UnreadableSource.

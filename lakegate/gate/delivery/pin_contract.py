@@ -14,7 +14,7 @@ from lakegate.gate.datasets.dataset_states import DatasetStatus, strictest
 from lakegate.gate.datasets.lifecycle import warning
 from lakegate.gate.delivery.delivery_row import Pin, Referred, SourceObject, Workload
 from lakegate.gate.delivery.delivery_terms import UNROUTED
-from lakegate.gate.delivery.find_landed_data import collected, data_of, write_parts
+from lakegate.gate.delivery.find_landed_data import collect_parts, data_of, write_parts
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import staging_key
 from lakegate.gate.delivery.transition import VANISHED, DeliveryTurn, Observation, OutcomeChanged, move
@@ -128,7 +128,7 @@ def _completed(turn: DeliveryTurn, route: Route | None) -> Observation | None:
     if turn.row.parts is None:
         terms = turn.gate.terms_at(route.plan, turn.row.id) if route else UNROUTED
         try:
-            listed = collected(turn, terms)
+            listed = collect_parts(turn, terms)
         except NotFound:
             return VANISHED
         if listed is None:

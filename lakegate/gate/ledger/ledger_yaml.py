@@ -17,7 +17,7 @@ from lakegate.base.errors import ContractError, InputError
 from lakegate.base.text import quote
 from lakegate.contract.documents import yaml_writer
 from lakegate.contract.documents.read_document import LARGEST_BYTES, parse
-from lakegate.contract.documents.yaml_writer import Items, Node, YamlEntry, written
+from lakegate.contract.documents.yaml_writer import Items, Node, YamlEntry, write_document
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Head, canonical_json, from_json, parse_block
 from lakegate.gate.ledger.signatures import Signature, Signatures, SignedText, signature_document, signature_from
@@ -94,7 +94,7 @@ def stored_faults(  # noqa: PLR0913 - what a chain is verified by
     return (*faults, ChainFault(head.height + 1, Wrong.HEAD, f"{why} ({RESTORE})"))
 
 
-def verified(
+def verify_file(
     path: Path, dataset: str, signatures: Signatures, anchors: Mapping[int, str], passed: Passed
 ) -> tuple[ChainFault, ...]:
     """The faults of the chain in a file, whose blocks pass; InputError if the file cannot be read, or is of another line."""
@@ -138,7 +138,7 @@ def yaml_of(text: bytes, signature: Signature | None = None) -> str:
 
 def document_of(members: dict[str, Any]) -> str:
     """A JSON object with members as YAML."""
-    return written(_mapping(members))
+    return write_document(_mapping(members))
 
 
 def _mapping(members: dict[str, Any]) -> yaml_writer.Mapping:

@@ -41,9 +41,9 @@ def newest_release(snapshot: RegistrySnapshot, number: int) -> Publication | Non
 
 def pinned_parents(dependencies: Dependencies, publication: Publication) -> Parents:
     """The parents that a version was published with."""
-    from lakegate.inheritance.inherited_documents import pinned  # noqa: PLC0415 - what compiles contracts, for documents that inherit alone
+    from lakegate.inheritance.inherited_documents import parents_by_name  # noqa: PLC0415 - what compiles contracts, for documents that inherit alone
 
-    return pinned({name: dependencies.read_lake(key) for name, key in publication.needs})
+    return parents_by_name({name: dependencies.read_lake(key) for name, key in publication.needs})
 
 
 # ---- Files of a contract version in the lake ----

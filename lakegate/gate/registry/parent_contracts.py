@@ -25,7 +25,7 @@ from lakegate.inheritance.inherited_documents import (
     Parents,
     PinnedDocument,
     identity_of,
-    pinned,
+    parents_by_name,
     resolve,
 )
 
@@ -119,7 +119,7 @@ def broken_children(
     if not is_release(version) or (current is not None and current.precedence > precedence(version)):
         return
     parent = ParentDocument(
-        compiled.document, pinned({need.name: need.text for need in compiled.needs}), is_published=True
+        compiled.document, parents_by_name({need.name: need.text for need in compiled.needs}), is_published=True
     )
     before = document_of(dependencies, current) if current else None
     for child in children:
@@ -196,7 +196,7 @@ def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: C
 
 def _weaker_later(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
     number = major(compiled.needs[0].name.rpartition("@")[2])
-    own = resolve(compiled.document, pinned({need.name: need.text for need in compiled.needs})).examined.errors
+    own = resolve(compiled.document, parents_by_name({need.name: need.text for need in compiled.needs})).examined.errors
     known = {(problem.code, problem.path) for problem in own}
     for parent in _announced(dependencies, compiled.parent, number):
         if not parent.is_open_to(compiled.contract, compiled.own):

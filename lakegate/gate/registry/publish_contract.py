@@ -66,7 +66,7 @@ from lakegate.gate.registry.routes import leading, leading_its_routes
 from lakegate.inheritance.inherited_documents import (
     Parents,
     Resolver,
-    pinned,
+    parents_by_name,
     resolve,
 )
 from lakegate.lints.linter import Examined
@@ -505,7 +505,7 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
         raise InputError(f"{compiled.inherited_from[:10]} is not in the future: contracts inherit from a later day on")
     if compiled.needs:
         refuse_other_parent(compiled.needs[0], dependencies.registry.contract(compiled.parent), now)
-    parents = pinned({need.name: need.text for need in compiled.needs})
+    parents = parents_by_name({need.name: need.text for need in compiled.needs})
     return refuse_incompatible(dependencies, seen, compiled.version, compiled.document, parents)
 
 

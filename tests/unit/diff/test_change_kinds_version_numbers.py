@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lakegate.base.errors import ContractError, InputError
-from lakegate.diff.change_kinds import Bump, Change, VersionComparison, declared, raised
+from lakegate.diff.change_kinds import Bump, Change, VersionComparison, bump_between, raise_version
 from lakegate.diff.compared_versions import read_version
 from tests.unit.diff.builder import document
 
@@ -31,7 +31,7 @@ CHANGES = {
 )
 def test_the_declared_bump_is_the_highest_number_that_increases(old: str, new: str, bump: Bump | None) -> None:
     """A lower number declares nothing; a pre-release counts as its release."""
-    assert declared(old, new) is bump
+    assert bump_between(old, new) is bump
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_declared_bump_is_the_highest_number_that_increases(old: str, new: s
 )
 def test_the_sufficient_number_is_the_next_one(bump: Bump, number: str) -> None:
     """The parts below the increased one start again at 0."""
-    assert raised("1.2.3", bump) == number
+    assert raise_version("1.2.3", bump) == number
 
 
 @pytest.mark.parametrize("needed", [Bump.PATCH, Bump.MINOR, Bump.MAJOR])

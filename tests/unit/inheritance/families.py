@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from lakegate.inheritance.inherited_documents import Resolved, identity_of, pinned, resolve
+from lakegate.inheritance.inherited_documents import Resolved, identity_of, parents_by_name, resolve
 from tests.unit.diff.builder import document
 
 CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
@@ -29,4 +29,4 @@ def child_of(parts: dict[str, Any], inherits: str = "acme@1", **root: object) ->
 def resolved(child: bytes, *parents: bytes) -> Resolved:
     """The child with its parents, each with the name under which it is pinned."""
     names = {"@".join(identity_of(text)): text for text in parents}
-    return resolve(child, pinned(names))
+    return resolve(child, parents_by_name(names))

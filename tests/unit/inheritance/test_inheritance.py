@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Contract
-from lakegate.inheritance.inherited_documents import MAX_PARENTS, ParentDocument, pinned, resolve
+from lakegate.inheritance.inherited_documents import MAX_PARENTS, ParentDocument, parents_by_name, resolve
 from lakegate.inheritance.inherited_parts import DeclaringVersion, source_of
 from lakegate.rules.compile_plan import compile_plan
 from tests.unit.inheritance.families import CASES, child_of, parent_of, resolved
@@ -352,7 +352,8 @@ def test_a_published_parent_is_read_as_far_as_possible() -> None:
 
     def given(text: bytes) -> list[str]:
         return [
-            each.code for each in resolve(child_of({}), lambda *_: ParentDocument(text, pinned({}))).examined.errors
+            each.code
+            for each in resolve(child_of({}), lambda *_: ParentDocument(text, parents_by_name({}))).examined.errors
         ]
 
     assert given(broken) == given(b"a: 1") == given(b"") == ["broken-parent"]

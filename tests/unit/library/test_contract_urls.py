@@ -14,7 +14,7 @@ from lakegate.base.errors import InputError
 from lakegate.cli.main import app
 from lakegate.library import contract_files, contract_urls
 from lakegate.library.contract_files import MAX_BYTES, InputDocument, is_file_name, read_text, url_of, with_definitions
-from lakegate.library.contract_urls import fetched
+from lakegate.library.contract_urls import fetch_document
 from lakegate.lints.linter import examine
 from tests.fakes.receiver import Receiver, receiving
 
@@ -167,14 +167,14 @@ def test_what_is_not_fetched_says_why(receiver: Receiver, answers: list[bytes], 
     """A server can lead nowhere but to public hosts, by HTTPS."""
     receiver.answers = answers
     with pytest.raises(InputError, match=reason):
-        fetched(url(receiver), MAX_BYTES)
+        fetch_document(url(receiver), MAX_BYTES)
 
 
 def test_a_redirect_on_the_same_rules_is_followed(receiver: Receiver) -> None:
     """As many do, from one name of a file to another."""
     receiver.answers = [answer(301, Location="/moved"), answer(body=b"found")]
 
-    assert fetched(url(receiver), MAX_BYTES) == b"found"
+    assert fetch_document(url(receiver), MAX_BYTES) == b"found"
 
 
 @pytest.mark.parametrize(
@@ -205,21 +205,21 @@ def test_a_host_that_is_not_known_is_told_so(receiver: Receiver, monkeypatch: py
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with pytest.raises(InputError, match="its host is not known here: is it written correctly, and is there a network"):
-        fetched(url(receiver), MAX_BYTES, receiver.web())
+        fetch_document(url(receiver), MAX_BYTES, receiver.web())
 
 
 def test_no_more_is_read_than_a_contract_may_have(receiver: Receiver) -> None:
     """Enough to refuse it."""
     receiver.answer = answer(body=b"#" * (MAX_BYTES + 5_000))
 
-    assert len(fetched(url(receiver), MAX_BYTES)) == MAX_BYTES
+    assert len(fetch_document(url(receiver), MAX_BYTES)) == MAX_BYTES
 
 
 def test_a_server_that_never_ends_is_left(receiver: Receiver) -> None:
     """Each request has its time."""
     receiver.hangs = "inside"
     with pytest.raises(InputError, match="cannot be fetched"):
-        fetched(url(receiver), MAX_BYTES, receiver.web(0.5))
+        fetch_document(url(receiver), MAX_BYTES, receiver.web(0.5))
 
 
 def test_names_are_told_apart() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
-from lakegate.inheritance.inherited_documents import pinned, resolve
+from lakegate.inheritance.inherited_documents import parents_by_name, resolve
 from lakegate.lints.linter import Examined
 from lakegate.lints.product_lints import examined_product
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
@@ -122,7 +122,7 @@ def _examined(case: dict[str, Any], side: str) -> Examined:
     """
     if case["base"] == "product":
         return examined_product(document(case["base"], case[side]), {"shop.orders"})
-    parents = pinned({name: document(case["base"], parts) for name, parts in case.get("parents", {}).items()})
+    parents = parents_by_name({name: document(case["base"], parts) for name, parts in case.get("parents", {}).items()})
     text = document(case["base"], case[side])
     if "workflows" in case:
         asks = (PlannedTransition("VALIDATING", "accepted", "AWAITING"),)

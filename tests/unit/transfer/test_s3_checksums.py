@@ -8,7 +8,7 @@ import pytest
 
 from lakegate.aws.s3_objects import KNOWN
 from lakegate.base.errors import InputError
-from lakegate.transfer.s3_checksums import ALGORITHMS, LANES, checksum_of, encoded
+from lakegate.transfer.s3_checksums import ALGORITHMS, LANES, checksum_of, encode_checksum
 
 CHECK = b"123456789"
 
@@ -42,7 +42,7 @@ def test_pieces_of_any_length_give_the_value_of_the_whole(name: str) -> None:
         pieces.update(data[at : at + length])
         at += length
 
-    assert encoded(pieces) == encoded(whole)
+    assert encode_checksum(pieces) == encode_checksum(whole)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -56,7 +56,7 @@ def test_a_large_piece_has_the_value_of_small_ones(name: str, length: int) -> No
         for at in range(0, length, 10_007):
             small.update(data[at : at + 10_007])
 
-    assert encoded(large) == encoded(small)
+    assert encode_checksum(large) == encode_checksum(small)
 
 
 def test_every_algorithm_of_the_store_is_known() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.admission.header import MAX_COMPARED, plain, renamed
+from lakegate.admission.header import MAX_COMPARED, match_physical, plain
 from lakegate.contract.delivery_policy import FieldTreatment, Mode, Policy
 from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.check import NONE, Check, Tier, Unit
@@ -331,16 +331,16 @@ def test_a_malformed_record_says_what_its_first_one_tells(name: str) -> None:
 
 def test_two_letters_that_change_places_are_one_name() -> None:
     """A short name with two letters exchanged is the same name; one of other letters is not."""
-    assert renamed(["nmae"], ["name"]) == {"name": "nmae"}
-    assert renamed(["size"], ["name"]) == {}
+    assert match_physical(["nmae"], ["name"]) == {"name": "nmae"}
+    assert match_physical(["size"], ["name"]) == {}
 
 
 def test_names_are_compared_in_bounds() -> None:
     """Nothing is compared with an endless header, and each of its names belongs to one declared column."""
     many = [f"x{at}" for at in range(10_000)]
 
-    assert renamed([*many, "price"], ["price"]) == {}
-    assert renamed([*many[: MAX_COMPARED - 1], "Price"], ["price", "PRICE"]) == {"price": "Price"}
+    assert match_physical([*many, "price"], ["price"]) == {}
+    assert match_physical([*many[: MAX_COMPARED - 1], "Price"], ["price", "PRICE"]) == {"price": "Price"}
     assert plain(" Größe_(kg) ") == "grossekg"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lakegate.admission.file_signatures import readable_in
-from lakegate.admission.value_masks import cut, hexadecimal, mask
+from lakegate.admission.value_masks import cut_text, hexadecimal, mask
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.result import ValueMistake
@@ -216,4 +216,4 @@ def test_a_shape_tells_no_value(text: str | None, shape: str) -> None:
 def test_bytes_are_shown_as_hexadecimal_digits() -> None:
     """One character stands for each byte; raw texts are cut as shapes are."""
     assert hexadecimal("\x00\xff") == "00ff"
-    assert (cut("y" * 40), cut("y" * 41)) == ("y" * 40, "y" * 40 + "…")
+    assert (cut_text("y" * 40), cut_text("y" * 41)) == ("y" * 40, "y" * 40 + "…")

@@ -42,7 +42,7 @@ class Located(NamedTuple):
     """The identity that the dataset must have; empty: it was not named by it."""
 
 
-def located(text: str, environment: Mapping[str, str] = os.environ) -> Located:
+def locate_repository(text: str, environment: Mapping[str, str] = os.environ) -> Located:
     """`repository/name`, `repository/account/name` or `repository/did:odf:…` of a named repository; other texts as they are.
 
     A path that begins with `.` or `/` is never a name. InputError where a repository is not described as it has to be.

@@ -100,7 +100,7 @@ def named_plan(block: Block, text: bytes) -> Plan:
     return Plan.from_bytes(text)
 
 
-def described(block: Block, text: bytes, fields: Sequence[Mapping[str, Any]]) -> Iterator[OtherEvent]:
+def describe_plan(block: Block, text: bytes, fields: Sequence[Mapping[str, Any]]) -> Iterator[OtherEvent]:
     """The events of the plan that a block names. InputError where the text is not that plan."""
     plan = named_plan(block, text)
     source = source_event(plan, fields)
@@ -261,7 +261,7 @@ class _Writer:
         if plan is None:
             return
         self.plan = at.plan
-        for entry in described(at, plan, fields):
+        for entry in describe_plan(at, plan, fields):
             if entry != self.described.get(entry.kind, UNSTATED.get(entry.kind)):
                 for kind in DISABLED.keys() - {entry.kind} if entry.kind in DISABLED else ():
                     if self.described.pop(kind, None):  # a dataset is pulled or pushed, not both
@@ -377,7 +377,7 @@ class Exported:
         return sum(block.added is not None for block in self.blocks[len(self.blocks) - self.new :])
 
 
-def exported(dependencies: Dependencies, dataset: str, place: OdfPlace) -> Exported:
+def export_dataset(dependencies: Dependencies, dataset: str, place: OdfPlace) -> Exported:
     """Write what is new of a dataset. InputError where its chain is broken, or the place has something else."""
     head = dependencies.ledger.head(dataset)
     stored = list(islice(dependencies.ledger.signed(dataset), head.height + 1))

@@ -20,7 +20,7 @@ from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.datasets import chain_proofs
 from lakegate.cli.datasets.chain_proofs import MAX_SHOWN
-from lakegate.features.odf.exchange.named_repositories import located
+from lakegate.features.odf.exchange.named_repositories import locate_repository
 from lakegate.features.odf.exchange.odf_export import Fields, OdfBlock, ledger_in, named_plan, odf_blocks, plan_in
 from lakegate.features.odf.exchange.odf_repositories import (
     FOLDERS,
@@ -31,11 +31,11 @@ from lakegate.features.odf.exchange.odf_repositories import (
     OdfSource,
     SourceError,
     check_file,
-    followed,
+    follow_chain,
     head_of,
     names,
     source_of,
-    walked,
+    walk_chain,
 )
 from lakegate.features.odf.format.logical_hash import slice_in
 from lakegate.features.odf.format.metadata_chain import ChainState, SetAttachments, block_in
@@ -291,8 +291,8 @@ def dataset_in(folder: FolderPlace, proof: Proof) -> FolderDataset | None:
     head = head_of(folder)
     if head is None:
         return None
-    links, _ = walked(folder, head)
-    state, added = followed(links)
+    links, _ = walk_chain(folder, head)
+    state, added = follow_chain(links)
     return FolderDataset(links, state, added, ledger_of(links, proof))
 
 
@@ -308,16 +308,16 @@ def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None) -
     """Bring what is new of a dataset into a folder. `stack`: the local one, whose S3 is asked."""
     if stack is not None:
         enter_stack(stack, local=True)
-    place = located(source)
+    place = locate_repository(source)
     if place.id:
         proof = proof._replace(names=proof.names | {place.id})
     with readable_errors():
-        copy = imported(source_of(place.address, place.authorization), FolderPlace(folder), proof)
+        copy = bring_dataset(source_of(place.address, place.authorization), FolderPlace(folder), proof)
     words = (*in_words(copy, "new ", proof), f"Read its rows: lakegate dataset read {folder}")
     return CommandResult(as_document(copy, folder, proof), words)
 
 
-def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCopy:
+def bring_dataset(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCopy:
     """Bring what is new into a folder. InputError, and nothing visible, where anything is not as it has to be."""
     path = folder.path
     if path.exists() and not path.is_dir():
@@ -335,20 +335,20 @@ def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCop
 
 def _import_chain(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -> DatasetCopy:
     before, own = folder.head(), head_of(folder)
-    there = walked(folder, own)[0] if own else []
+    there = walk_chain(folder, own)[0] if own else []
     brought: list[str] = []
     try:
-        new, joint = walked(folder, head, names(there), source, brought.append)
+        new, joint = walk_chain(folder, head, names(there), source, brought.append)
         _check_continues(own, head, joint)
         links = [*there, *new]
-        state, slices = followed(links)
+        state, slices = follow_chain(links)
         ledger = ledger_of(links, proof)
         check_names(state, ledger, proof)
         if ledger is not None and ledger.unproven:
             links, left = links[: ledger.proven], links[ledger.proven :]
             _check_proven(links, there)
             folder.remove(f"blocks/{entry.name}" for entry in left)
-            state, slices = followed(links)
+            state, slices = follow_chain(links)
     except SourceError:
         raise  # what came is used when the command is repeated
     except InputError:

@@ -114,7 +114,7 @@ def is_whole(source: OdfSource, name: str) -> bool:
     return PurePosixPath(name).name == multihash(HashCode.SHA3_256, digest.digest())
 
 
-def read(source: OdfSource, name: str, most: int) -> bytes:
+def read_object(source: OdfSource, name: str, most: int) -> bytes:
     """An object of at most so many bytes. Raises NotFound, InputError."""
     found = bytearray()
     for piece in source.pieces(name):
@@ -171,7 +171,7 @@ class FolderPlace:
     def head(self) -> OdfHead | None:
         """See `OdfPlace`."""
         with suppress(NotFound):
-            text = read(self, HEAD, LONGEST_HEAD).decode(errors="replace").strip()
+            text = read_object(self, HEAD, LONGEST_HEAD).decode(errors="replace").strip()
             return OdfHead(text, text)
         return None
 
@@ -281,7 +281,7 @@ def _fields(schema: Link) -> tuple[Mapping[str, Any], ...]:
 def head_of(source: OdfSource) -> str | None:
     """The name of the last block; None where there is no dataset. InputError where it names no block."""
     try:
-        text = read(source, HEAD, LONGEST_HEAD).decode(errors="replace").strip()
+        text = read_object(source, HEAD, LONGEST_HEAD).decode(errors="replace").strip()
     except NotFound:
         return None
     try:
@@ -293,7 +293,7 @@ def head_of(source: OdfSource) -> str | None:
     return multihash(code, digest)
 
 
-def walked(
+def walk_chain(
     folder: FolderPlace,
     head: str,
     known: Collection[str] = (),
@@ -326,7 +326,7 @@ def walked(
     return links[::-1], name
 
 
-def followed(links: Iterable[Link]) -> tuple[ChainState, list[Added]]:
+def follow_chain(links: Iterable[Link]) -> tuple[ChainState, list[Added]]:
     """The state after the blocks of a chain, and the slices that they add. InputError names a block that is wrong."""
     state: ChainState | None = None
     schema: Link | None = None
@@ -349,7 +349,7 @@ def followed(links: Iterable[Link]) -> tuple[ChainState, list[Added]]:
 def _brought(source: OdfSource, name: str, folder: FolderPlace, brought: Callable[[str], None]) -> bytes:
     place = f"blocks/{name}"
     if is_whole(folder, place):
-        return read(folder, place, LARGEST_BLOCK)
+        return read_object(folder, place, LARGEST_BLOCK)
     body = _read_block(source, name)
     brought(place)
     folder.put(place, body)
@@ -359,7 +359,7 @@ def _brought(source: OdfSource, name: str, folder: FolderPlace, brought: Callabl
 def _read_block(source: OdfSource, name: str) -> bytes:
     place = f"blocks/{name}"
     try:
-        body = read(source, place, LARGEST_BLOCK)
+        body = read_object(source, place, LARGEST_BLOCK)
     except NotFound:
         raise InputError(f"the block {name} is missing") from None
     if block_hash(body) != name:

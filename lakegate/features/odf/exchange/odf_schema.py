@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from lakegate.base.errors import InputError
 from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
-from lakegate.contract.documents.declared_types import unexpressed
+from lakegate.contract.documents.declared_types import unexpressed_fields
 from lakegate.contract.documents.document_tree import Place
 from lakegate.contract.documents.imported_schema import (
     Converted,
@@ -18,7 +18,7 @@ from lakegate.contract.documents.imported_schema import (
     unread_csv,
 )
 from lakegate.contract.documents.read_document import parse
-from lakegate.contract.documents.yaml_writer import Items, Mapping, Scalar, YamlEntry, written
+from lakegate.contract.documents.yaml_writer import Items, Mapping, Scalar, YamlEntry, write_document
 from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, LogicalType
@@ -38,8 +38,8 @@ def odf(contract: Contract, dataset: Dataset) -> Converted:
     common = [_name_field(name, kind) for name, kind in COMMON.items()]
     fields = Items([*common, *(_field(requirements, field) for field in dataset.fields)])
     event = [YamlEntry("kind", "SetDataSchema"), YamlEntry("schema", Mapping([YamlEntry("fields", fields)]))]
-    types = unexpressed(dataset.fields, requirements, "the type that slices have")
-    return Converted(written(Mapping(event)), (*types, *unread_csv(dataset, 1), *requirements.omitted()))
+    types = unexpressed_fields(dataset.fields, requirements, "the type that slices have")
+    return Converted(write_document(Mapping(event)), (*types, *unread_csv(dataset, 1), *requirements.omitted()))
 
 
 def _kind(name: str, **more: Scalar | Mapping | Items) -> Mapping:

@@ -34,7 +34,7 @@ _INT, _FLOAT, _BINARY, _TEXT, _BOOL, _DECIMAL, _DATE, _TIME, _TIMESTAMP, _LIST =
 _BITS = (1 << 64) - 1
 
 
-def unwrapped(storage_type: pa.DataType) -> pa.DataType:
+def unwrap_type(storage_type: pa.DataType) -> pa.DataType:
     """The type of the values themselves, where Arrow has a dictionary, runs or an extension of them."""
     while True:
         if isinstance(storage_type, pa.BaseExtensionType):
@@ -47,7 +47,7 @@ def unwrapped(storage_type: pa.DataType) -> pa.DataType:
 
 def prefix(found: pa.DataType) -> bytes | None:
     """Bytes hashed before the values of a type; None if the logical hash does not know the type."""
-    found = unwrapped(found)
+    found = unwrap_type(found)
     if is_list(found):
         items = prefix(found.value_type)
         return None if items is None else _number(_LIST) + items
@@ -59,7 +59,7 @@ def fields_of(fields: Iterable[pa.Field], level: int = 0, path: str = "") -> Ite
     for field in fields:
         name = f"{path}{field.name}"
         yield name, field, level
-        found = unwrapped(field.type)
+        found = unwrap_type(field.type)
         if is_type.is_struct(found):
             yield from fields_of(found.fields, level + 1, f"{name}.")
 
@@ -137,7 +137,7 @@ class LogicalHash:
         for path, field, level in fields_of(schema):
             name = field.name.encode()
             self._fields.update(struct.pack("<Q", len(name)) + name + struct.pack("<Q", level))
-            if is_type.is_struct(unwrapped(field.type)):
+            if is_type.is_struct(unwrap_type(field.type)):
                 continue
             begin = prefix(field.type)
             if begin is None:
@@ -192,7 +192,7 @@ def _hash_input(array: pa.Array) -> memoryview:
     return memoryview(values.buffers()[2] or b"")[offsets[0] : offsets[-1]]
 
 
-def encoded(array: pa.Array) -> pa.Array:
+def encode_values(array: pa.Array) -> pa.Array:
     """The bytes hashed for each value of a column that is no record, as an array of bytes without nulls."""
     return _encode_values(_plain(array))
 

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from lakegate.base.errors import InputError
 from lakegate.features.odf.format import odf_flatbuffers
-from lakegate.features.odf.format.multihash import HashCode, base16, decoded, hash_in, multihash
-from lakegate.features.odf.format.odf_flatbuffers import NotOdfError, budget_of, encoded
+from lakegate.features.odf.format.multihash import HashCode, base16, decode_text, hash_in, multihash
+from lakegate.features.odf.format.odf_flatbuffers import NotOdfError, budget_of, encode_table
 from lakegate.features.odf.format.odf_names import DatasetId, dataset_id_of
 
 # ---- Blocks and their names ----
@@ -146,10 +146,10 @@ def link_in(body: bytes) -> tuple[str | None, int]:
 
 def _content(body: bytes, only: Collection[str] | None = None) -> dict[str, Any]:
     budget = budget_of(body)
-    manifest = odf_flatbuffers.decoded("Manifest", body, budget)
+    manifest = odf_flatbuffers.decode_table("Manifest", body, budget)
     if manifest["kind"] != KIND or manifest["version"] not in VERSIONS:
         raise NotOdfError("it is no block, or one of a version that this release does not know")
-    return odf_flatbuffers.decoded("MetadataBlock", _there(manifest, "content"), budget, only)
+    return odf_flatbuffers.decode_table("MetadataBlock", _there(manifest, "content"), budget, only)
 
 
 def _previous(found: Mapping[str, Any]) -> str | None:
@@ -221,17 +221,17 @@ def _hash(data: bytes, code: HashCode) -> str:
 def block_bytes(block: MetadataBlock) -> bytes:
     """A block in its envelope; of the events those that Lakegate has something to say with."""
     kind, event = _written_event(block)
-    content = encoded(
+    content = encode_table(
         "MetadataBlock",
         {
             "system_time": block.system_time._asdict(),
-            "prev_block_hash": None if block.previous is None else decoded(block.previous),
+            "prev_block_hash": None if block.previous is None else decode_text(block.previous),
             "sequence_number": block.sequence,
             "event_type": kind,
             "event": event,
         },
     )
-    return encoded("Manifest", {"kind": KIND, "version": VERSIONS[-1], "content": content})
+    return encode_table("Manifest", {"kind": KIND, "version": VERSIONS[-1], "content": content})
 
 
 def _written_event(block: MetadataBlock) -> tuple[str, dict[str, Any]]:
@@ -256,8 +256,8 @@ def _written_event(block: MetadataBlock) -> tuple[str, dict[str, Any]]:
 
 def _slice(found: DataSlice) -> dict[str, Any]:
     return {
-        "logical_hash": decoded(found.logical),
-        "physical_hash": decoded(found.physical),
+        "logical_hash": decode_text(found.logical),
+        "physical_hash": decode_text(found.physical),
         "offset_interval": {"start": found.start, "end": found.end},
         "size": found.size,
     }

@@ -22,7 +22,7 @@ def base16(data: bytes) -> str:
     return f"f{data.hex()}"
 
 
-def decoded(text: str) -> bytes:
+def decode_text(text: str) -> bytes:
     """The bytes of a text in any encoding; InputError where it is not what an encoder writes."""
     base = _BASES.get(text[:1])
     if base is None or len(text) > LONGEST_MULTIHASH:
@@ -125,7 +125,7 @@ def multihash(code: HashCode, digest: bytes) -> str:
 
 def hash_in(text: str) -> tuple[HashCode, bytes]:
     """The function and the digest of a multihash in any encoding; InputError where it is none of ODF's functions."""
-    data = decoded(text)
+    data = decode_text(text)
     for code in HashCode:
         head = _head(code)
         if data.startswith(head) and len(data) == len(head) + SIZE:

@@ -281,7 +281,7 @@ def budget_of(data: bytes) -> Budget:
     return Budget(min(MOST_MEMORY, REPEATED * len(data)))
 
 
-def decoded(
+def decode_table(
     table: str, data: bytes, budget: Budget | None = None, only: Collection[str] | None = None
 ) -> dict[str, Any]:
     """The value of a table, or `only` some of its members; NotOdfError for bytes of something else."""
@@ -416,7 +416,7 @@ _OFFSET_BYTES = 4
 """Bytes of a reference."""
 
 
-def encoded(table: str, value: Mapping[str, Any]) -> bytes:
+def encode_table(table: str, value: Mapping[str, Any]) -> bytes:
     """A value of a table, as a buffer of its own."""
     builder = Builder(1024)
     builder.Finish(_table(builder, table, value))

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Final
 
 from lakegate.base.errors import InputError
-from lakegate.features.odf.format.multihash import base16, decoded, varint
+from lakegate.features.odf.format.multihash import base16, decode_text, varint
 
 COMMON: Final = ("offset", "op", "system_time", "event_time")
 """The columns that every slice has before its own, by the names of ODF's default vocabulary."""
@@ -120,7 +120,7 @@ def dataset_id(text: str) -> DatasetId:
     """`DatasetId`: `did:odf:` and a key in any encoding of multibase."""
     if not text.startswith(DID):
         raise InputError(f"the identity of a dataset begins with {DID}")
-    return dataset_id_of(decoded(text.removeprefix(DID)))
+    return dataset_id_of(decode_text(text.removeprefix(DID)))
 
 
 def dataset_id_of(data: bytes) -> DatasetId:

@@ -19,7 +19,7 @@ import pyarrow.types as is_type
 from numpy.typing import NDArray
 
 from lakegate.base.errors import InputError
-from lakegate.features.odf.format.logical_hash import encoded
+from lakegate.features.odf.format.logical_hash import encode_values
 from lakegate.plan.slice_order import StateRun
 
 # ---- Hashes of rows ----
@@ -69,11 +69,11 @@ def _values(array: pa.Array) -> pa.Array:
     """The bytes of each value; null where the value is."""
     if is_type.is_list(array.type):
         counts = pc.list_value_length(array).cast(pa.int64())
-        return pc.binary_join_element_wise(encoded(counts), _items(array), _text(b""))
+        return pc.binary_join_element_wise(encode_values(counts), _items(array), _text(b""))
     if is_type.is_floating(array.type):  # -0 is 0, and there is one NaN, as for uniqueness
         zero, nan = pa.scalar(0.0, array.type), pa.scalar(float("nan"), array.type)
         array = pc.if_else(pc.is_nan(array), nan, pc.add(array, zero))
-    return pc.if_else(pc.is_valid(array), encoded(array), _text(None))
+    return pc.if_else(pc.is_valid(array), encode_values(array), _text(None))
 
 
 def _items(array: pa.Array) -> pa.Array:
@@ -111,7 +111,7 @@ _of_bucket = partial(hashlib.blake2b, digest_size=HASH_BYTES)
 _of_index = partial(hashlib.blake2b, digest_size=32)
 
 
-def kept(runs: tuple[StateRun, ...], rows: int) -> tuple[StateRun, ...]:
+def kept_runs(runs: tuple[StateRun, ...], rows: int) -> tuple[StateRun, ...]:
     """The runs, the oldest first, that stay as they are beside a new one of so many rows; it takes up the others."""
     total, left = rows, len(runs)
     while left and runs[left - 1].rows < 2 * total:
@@ -225,7 +225,7 @@ def _spans(buckets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
             yield int(buckets[at]), int(buckets[min(at + most, end) - 1])
 
 
-def merged(parts: Sequence[Iterator[NDArray[np.void]]]) -> Iterator[NDArray[np.void]]:
+def merge_parts(parts: Sequence[Iterator[NDArray[np.void]]]) -> Iterator[NDArray[np.void]]:
     """The records of sorted parts in one order, of which some are in memory; of a key in several, that of the first one."""
     heads = [head for part in parts if (head := _Head(part)).pull()]
     while heads:
@@ -260,7 +260,7 @@ def write_run(new: StateRecords, taken_up: Sequence[StoredRun], path: Path) -> t
     index: list[bytes] = []
     rows = 0
     with path.open("wb") as file:
-        for block in _whole_buckets(merged([*(run.blocks() for run in taken_up), iter([new.records])])):
+        for block in _whole_buckets(merge_parts([*(run.blocks() for run in taken_up), iter([new.records])])):
             records = block.tobytes()
             file.write(records)
             entries = np.empty(-(-len(block) // BUCKET), _ENTRY)
@@ -289,6 +289,6 @@ def _whole_buckets(blocks: Iterator[NDArray[np.void]]) -> Iterator[NDArray[np.vo
 def state_digest(runs: Sequence[Iterator[NDArray[np.void]]]) -> str:
     """SHA3-256 of all records in the order of their keys: the same however they are divided into runs."""
     digest = hashlib.sha3_256()
-    for block in merged(runs):
+    for block in merge_parts(runs):
         digest.update(block.tobytes())
     return digest.hexdigest()

@@ -24,7 +24,7 @@ from lakegate.features.odf.slices.merge_state import (
     StateRecords,
     StoredRun,
     complete,
-    kept,
+    kept_runs,
     row_hashes,
     write_run,
 )
@@ -174,7 +174,7 @@ class MergedDelivery:
         slices = self.slices(
             new, [min(SLICE_ROWS, count - begin) for begin in range(0, count, SLICE_ROWS)], begin, workspace
         )
-        left = kept(self.order.runs, keys)
+        left = kept_runs(self.order.runs, keys)
         run = self.state(rows.records(own_keys), runs[len(left) :], workspace) if keys else None
         numbers = begin.offset, compared.known, compared.changed, compared.vanished, count - keys
         return slices, Merged(*numbers, self.order.runs, left if run else self.order.runs, run)

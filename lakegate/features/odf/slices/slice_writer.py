@@ -35,7 +35,7 @@ from lakegate.features.odf.format.logical_hash import (
     is_list,
     is_text,
     statistics_of,
-    unwrapped,
+    unwrap_type,
 )
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
@@ -475,7 +475,7 @@ def _of_field(field: pa.Field) -> tuple[str, dict[str, Any]]:
 
 
 def _of(kind: pa.DataType, name: str) -> tuple[str, dict[str, Any]]:
-    kind = unwrapped(kind)
+    kind = unwrap_type(kind)
     if is_type.is_struct(kind):
         return "Struct", {"fields": list(odf_fields(kind.fields))}
     if is_list(kind):

@@ -190,7 +190,7 @@ def test_an_answer_that_is_not_carried_out_yet(
     lakegate: Lakegate, waiting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who may not go on leaves it to the sweep: the exit code is 3."""
-    monkeypatch.setattr("lakegate.gate.carry_out_decision.advanced", _left)
+    monkeypatch.setattr("lakegate.gate.carry_out_decision.advance_decided", _left)
     result = lakegate("approve", waiting)
 
     assert result.exit_code == 3

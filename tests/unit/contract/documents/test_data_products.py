@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lakegate.base.errors import ContractError
-from lakegate.contract.documents.data_products import LOGICAL, generated, is_contract_name
+from lakegate.contract.documents.data_products import LOGICAL, generate_contract, is_contract_name
 from lakegate.contract.logical_types import LogicalType
 from lakegate.lints.linter import examine, read
 
@@ -25,7 +25,7 @@ input_ports: [{name: orders}]
 
 def test_a_contract_is_written_from_ports() -> None:
     """The generated contract has names, types, keys and personal data, and is a valid draft."""
-    text = generated(PRODUCT.replace(b"1.10", b"1.1.0"))
+    text = generate_contract(PRODUCT.replace(b"1.10", b"1.1.0"))
     contract = read(text)
     (customers,) = contract.datasets
 
@@ -45,7 +45,9 @@ def test_a_contract_is_written_from_ports() -> None:
 @pytest.mark.parametrize("declared", ["decimal", "bytes", "binary", "string", "boolean"])
 def test_a_type_of_a_port_is_the_type_of_the_contract(declared: str) -> None:
     """A type without a logical type in ODCS is written as a physical type and read again as the same type."""
-    found = generated(PRODUCT.replace(b"1.10", b"1.1.0").replace(b"type: bigint", f"type: '{declared}'".encode()))
+    found = generate_contract(
+        PRODUCT.replace(b"1.10", b"1.1.0").replace(b"type: bigint", f"type: '{declared}'".encode())
+    )
 
     assert examine(found).errors == ()
     assert read(found).datasets[0].fields[0].type is LOGICAL[declared]
@@ -53,13 +55,13 @@ def test_a_type_of_a_port_is_the_type_of_the_contract(declared: str) -> None:
 
 def test_a_version_stays_as_it_was_written() -> None:
     """`1.10` is not a semantic version, and is reported as `1.10`, not as 1.1."""
-    assert "`1.10`" in examine(generated(PRODUCT)).errors[0].message
+    assert "`1.10`" in examine(generate_contract(PRODUCT)).errors[0].message
 
 
 def test_a_product_may_be_written_in_other_words() -> None:
     """Keys of other tools and a name at the root are accepted; the default version is the first one."""
     text = b"name: p\noutputPorts: [{name: t, schema: [{name: a, type: string, primaryKey: true}]}]"
-    contract = read(generated(text))
+    contract = read(generate_contract(text))
 
     assert (contract.id, contract.version) == ("p", "0.1.0")
     assert [rule.kind for rule in contract.datasets[0].rules] == ["type", "primaryKey"]
@@ -68,9 +70,9 @@ def test_a_product_may_be_written_in_other_words() -> None:
 def test_missing_keys_of_ports_are_reported_at_once() -> None:
     """Every missing key with its place, and a hint at a similar type."""
     with pytest.raises(ContractError) as refusal:
-        generated(b"metadata: {}\noutput_ports:\n  - columns: [{type: strng}]\n  - name: t\n")
+        generate_contract(b"metadata: {}\noutput_ports:\n  - columns: [{type: strng}]\n  - name: t\n")
     with pytest.raises(ContractError) as nothing:
-        generated(b"metadata: {name: p}\n")
+        generate_contract(b"metadata: {name: p}\n")
 
     assert [(problem.code, problem.path) for problem in refusal.value.problems] == [
         ("missing-key", "$.metadata"),

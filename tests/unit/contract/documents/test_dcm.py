@@ -15,7 +15,7 @@ from lakegate.contract.delivery_policy import Duplicates, Mode, OnReject, Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
-from lakegate.inheritance.inherited_documents import pinned
+from lakegate.inheritance.inherited_documents import parents_by_name
 from lakegate.lints.linter import Examined, examine, read
 from lakegate.plan.predicates import holds
 from lakegate.rules.compile_plan import compile_plan
@@ -444,7 +444,9 @@ def test_rules_in_sql_and_of_deequ_are_measured_or_named(rule: str, skip: str | 
         return {}
 
     try:
-        compile_document(text.encode(), ReferredDocuments(pinned({}), {"workflows": none, "external_validators": none}))
+        compile_document(
+            text.encode(), ReferredDocuments(parents_by_name({}), {"workflows": none, "external_validators": none})
+        )
     except DocumentRefused as refusal:
         refused = [each.message for each in (*refusal.examined.errors, *refusal.examined.warnings)]
 

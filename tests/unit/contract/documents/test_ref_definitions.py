@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lakegate.base.text import MAX_HINTS
 from lakegate.contract.documents.document_tree import Notes
 from lakegate.contract.documents.read_document import DEEPEST_LEVEL, MAX_NODES, parse
-from lakegate.contract.documents.ref_definitions import expanded
+from lakegate.contract.documents.ref_definitions import expand_references
 from lakegate.lints.linter import examine
 from lakegate.rules.compile_plan import compile_plan
 from tests.unit.diff.builder import compared, document
@@ -177,7 +177,7 @@ TARGETS = st.sampled_from(["#/definitions/a", "#/definitions/b"])
 def test_any_document_is_expanded_within_the_limits(value: Any) -> None:
     """No document breaks the expansion, and none grows beyond the limit."""
     text = json.dumps({"definitions": {"a": value, "b": {"x": {"$ref": "#/definitions/a"}}}, "y": value})
-    root = expanded(parse(text.encode()), Notes()).root
+    root = expand_references(parse(text.encode()), Notes()).root
 
     assert root.size <= MAX_NODES
     assert "definitions" not in root.content  # type: ignore[operator]  # a mapping

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lakegate.base.errors import InputError
 from lakegate.contract.documents.read_document import LARGEST_BYTES, parse
-from lakegate.contract.documents.ref_definitions import FILES, MAX_FILES, bundled, outside_reference
+from lakegate.contract.documents.ref_definitions import FILES, MAX_FILES, bundle_definitions, outside_reference
 from lakegate.lints.linter import examine
 from tests.reference.sampling import sampled
 from tests.unit.diff.builder import document
@@ -61,7 +61,7 @@ def family() -> Folder:
 def test_definitions_of_files_become_part_of_the_document(form: Any) -> None:
     """Those that are used, and those that they use, with the digest of each file; the text before them is unchanged."""
     folder, text = family(), form(contract("common.yaml#/definitions/person"))
-    made = bundled(text, folder)
+    made = bundle_definitions(text, folder)
     at = {"$ref": "time/moments.yaml#/definitions/at"}
     mail = {"$ref": "common.yaml#/definitions/email"}
 
@@ -92,12 +92,12 @@ def test_definitions_of_files_become_part_of_the_document(form: Any) -> None:
 
 def test_a_bundled_document_needs_no_file() -> None:
     """It means what the same document with definitions of its own means; bundling it again reads nothing."""
-    made = bundled(contract("common.yaml#/definitions/email"), family())
+    made = bundle_definitions(contract("common.yaml#/definitions/email"), family())
     definitions = yaml.safe_load(COMMON)["definitions"]
     alone = contract("#/definitions/email", definitions={"email": definitions["email"]})
     nowhere = Folder()
 
-    assert (bundled(made, nowhere), nowhere.read) == (made, [])
+    assert (bundle_definitions(made, nowhere), nowhere.read) == (made, [])
     found, wanted = examine(made), examine(alone)
     assert (found.errors, found.warnings) == ((), ())
     assert found.contract is not None
@@ -117,8 +117,8 @@ models:
     fields:
       mail: {$ref: 'common.yaml#/definitions/mail', required: true}
 """
-    made = bundled(text, Folder(common=b"definitions: {mail: {type: string, maxLength: 5}}"))
-    wrong = examine(bundled(text, Folder(common=b"definitions: {mail: {type: strin}}")))
+    made = bundle_definitions(text, Folder(common=b"definitions: {mail: {type: string, maxLength: 5}}"))
+    wrong = examine(bundle_definitions(text, Folder(common=b"definitions: {mail: {type: strin}}")))
     found = examine(made)
 
     assert (found.errors, found.warnings) == ((), ())
@@ -131,7 +131,7 @@ models:
 def test_a_problem_of_a_definition_is_at_the_reference() -> None:
     """The author of the document sees the line of his own text, and the key that is wrong."""
     text = as_yaml(contract("common.yaml#/definitions/a"))
-    found = examine(bundled(text, Folder(common=b"definitions: {a: {logicalType: strin}}")))
+    found = examine(bundle_definitions(text, Folder(common=b"definitions: {a: {logicalType: strin}}")))
     (error,) = found.errors
     (line,) = [number for number, each in enumerate(text.decode().splitlines(), 1) if "$ref" in each]
 
@@ -154,7 +154,7 @@ REASONS: list[tuple[bytes, str]] = [
 def test_a_file_that_cannot_be_used_is_an_error_at_each_reference(text: bytes, reason: str) -> None:
     """With its reason; other mistakes of the document are reported beside it."""
     name = "common.yaml#/definitions/a"
-    made = bundled(contract(name, name, "#/definitions/none", definitions={}), Folder(common=text))
+    made = bundle_definitions(contract(name, name, "#/definitions/none", definitions={}), Folder(common=text))
     errors = [each for each in examine(made).errors if "reference" in each.code]
 
     assert [(each.code, each.path) for each in errors] == [
@@ -169,7 +169,7 @@ def test_a_file_that_cannot_be_used_is_an_error_at_each_reference(text: bytes, r
 def test_a_text_whose_end_is_not_its_root_is_refused_or_right(end: bytes) -> None:
     """The definitions are added at the end; where that is not possible, the reference stays an error."""
     for text in (contract("common.yaml#/definitions/email"), as_yaml(contract("common.yaml#/definitions/email"))):
-        found = examine(bundled(text + b"\n" + end, family()))
+        found = examine(bundle_definitions(text + b"\n" + end, family()))
         assert found.errors == () or {each.code for each in found.errors} == {"external-reference"}
 
 
@@ -179,7 +179,7 @@ def test_a_key_that_somebody_wrote_is_read_with_care(files: Any) -> None:
     text = contract("common.yaml#/definitions/email", definitionFiles=files)
     folder = family()
 
-    assert (bundled(text, folder), folder.read) == (text, [])
+    assert (bundle_definitions(text, folder), folder.read) == (text, [])
     assert "external-reference" in {each.code for each in examine(text).errors}
 
 
@@ -190,19 +190,19 @@ def test_a_text_that_uses_no_file_is_left_as_it_is(text: bytes) -> None:
     """Also one that is no document, or a list."""
     folder = family()
 
-    assert (bundled(text, folder), folder.read) == (text, [])
+    assert (bundle_definitions(text, folder), folder.read) == (text, [])
 
 
 def test_definitions_of_another_form_are_an_error_beside_those_of_files() -> None:
     """The document's own key is reported, and nothing is added to it."""
     text = contract("common.yaml#/definitions/email", definitions=5)
 
-    assert examine(bundled(text, family())).errors != ()
+    assert examine(bundle_definitions(text, family())).errors != ()
 
 
 def test_a_missing_file_is_a_reason() -> None:
     """What the reader of files says stands at the reference."""
-    (error, *_) = examine(bundled(contract("none.yaml#/definitions/a"), family())).errors
+    (error, *_) = examine(bundle_definitions(contract("none.yaml#/definitions/a"), family())).errors
 
     assert (
         error.message
@@ -232,7 +232,7 @@ def test_every_definition_is_the_same_in_the_document(value: dict[str, Any], for
         wanted = parse(common).plain()["definitions"]  # type: ignore[index, call-overload] # a mapping
     except Exception:  # noqa: BLE001 - characters that no document may have
         return
-    made = parse(bundled(form(contract("common.yaml#/definitions/a")), Folder(common=common))).plain()
+    made = parse(bundle_definitions(form(contract("common.yaml#/definitions/a")), Folder(common=common))).plain()
 
     assert made[FILES]["common.yaml"]["definitions"] == wanted  # type: ignore[index, call-overload] # mappings
 
@@ -241,7 +241,7 @@ def test_a_document_uses_a_bounded_number_of_files() -> None:
     """One more is the reason at its reference, and is not read."""
     names = [f"f{number:02}" for number in range(MAX_FILES + 1)]
     folder = Folder(**dict.fromkeys(names, b"definitions: {a: {logicalType: string}}"))
-    made = bundled(contract(*(f"{name}.yaml#/definitions/a" for name in names)), folder)
+    made = bundle_definitions(contract(*(f"{name}.yaml#/definitions/a" for name in names)), folder)
     (error,) = examine(made).errors
 
     assert len(folder.read) == MAX_FILES
@@ -285,12 +285,12 @@ def test_a_file_above_is_part_of_the_document_as_far_as_it_may_be_read() -> None
         **{"..__common": COMMON, "sub__up": b"definitions: {a: {$ref: '../../common.yaml#/definitions/email'}}"}
     )
     text = contract("../common.yaml#/definitions/email", "sub/up.yaml#/definitions/a")
-    refused = examine(bundled(text, folder))
+    refused = examine(bundle_definitions(text, folder))
 
     assert folder.read == ["sub/up.yaml"]
     assert {each.code for each in refused.errors} == {"external-reference"}
     assert all("leads above the folder that may be read" in each.message for each in refused.errors)
-    assert examine(bundled(text, folder, above=1)).errors == ()
+    assert examine(bundle_definitions(text, folder, above=1)).errors == ()
 
 
 def test_a_whole_file_and_other_places_are_definitions_of_both_formats() -> None:
@@ -308,7 +308,7 @@ models:
       b: {$ref: 'other.yaml#/x/y'}
       c: {$ref: './other.yaml#/definitions/x/y'}
 """
-    found = examine(bundled(text, files))
+    found = examine(bundle_definitions(text, files))
     assert found.contract is not None
 
     assert (found.errors, found.warnings) == ((), ())

@@ -19,7 +19,7 @@ from lakegate.contract.documents.yaml_writer import (
     comment,
     nodes,
     scalar,
-    written,
+    write_document,
 )
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -79,13 +79,13 @@ def test_a_hostile_text_is_a_key_a_value_an_item_and_a_comment(text: str) -> Non
         ]
     )
 
-    assert yaml.load(written(top), yaml.BaseLoader) == {"first": [text, {text: [text]}], "last": text}  # noqa: S506 - plain values only
+    assert yaml.load(write_document(top), yaml.BaseLoader) == {"first": [text, {text: [text]}], "last": text}  # noqa: S506 - plain values only
 
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_any_text_is_read_back(key: str, value: str, note: str) -> None:
     """A text is the same text for a parser that knows types, beside any comment."""
-    assert yaml.safe_load(written(Mapping([Remark(note), YamlEntry(key, value, note)]))) == {key: value}
+    assert yaml.safe_load(write_document(Mapping([Remark(note), YamlEntry(key, value, note)]))) == {key: value}
 
 
 def test_a_comment_is_one_printable_line_of_bounded_length() -> None:
@@ -110,7 +110,7 @@ def test_scalars_keep_their_types() -> None:
 def test_what_is_empty_stays_so() -> None:
     """Empty mappings and lists, null, and a number with too many digits for a document are read back."""
     entries = [YamlEntry("a", Mapping([])), YamlEntry("b", Items([Mapping([]), Items([]), None])), YamlEntry("c", None)]
-    text = written(Mapping([*entries, YamlEntry("d", Items([])), YamlEntry("e", Decimal("1E+300"))]))
+    text = write_document(Mapping([*entries, YamlEntry("d", Items([])), YamlEntry("e", Decimal("1E+300"))]))
 
     assert parse(text.encode()).plain() == {"a": {}, "b": [{}, [], None], "c": None, "d": [], "e": Decimal("1E+300")}
 

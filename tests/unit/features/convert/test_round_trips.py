@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.logical_types import LogicalType
 from lakegate.diff.compared_versions import read_version
-from lakegate.features.convert.convert_command import WRITERS, SchemaFormat, Target, imported
+from lakegate.features.convert.convert_command import WRITERS, SchemaFormat, Target, import_schema
 from lakegate.features.convert.odcs_export import dcs, odcs
 from lakegate.lints.linter import read
 from tests.reference.sampling import sampled
@@ -263,7 +263,7 @@ def back(form: SchemaFormat, text: str, dialect: str | None = None) -> tuple[Dat
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "orders"
         path.write_text(text)
-        contract, lost = imported(form, path, "orders", dialect)
+        contract, lost = import_schema(form, path, "orders", dialect)
     return contract.datasets[0], lost
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lakegate.base.errors import InputError
 from lakegate.features.convert import sql_ddl
-from lakegate.features.convert.convert_command import SchemaFormat, imported
+from lakegate.features.convert.convert_command import SchemaFormat, import_schema
 from tests.reference.sampling import sampled
 
 TABLE = """\
@@ -40,7 +40,7 @@ def test_a_script_of_sql_server_is_read_by_each_name_of_its_dialect(dialect: str
     """The command takes every word that contracts have for SQL Server."""
     path = tmp_path / "shop.sql"
     path.write_text(TABLE)
-    contract, lost = imported(SchemaFormat.SQL, path, None, dialect)
+    contract, lost = import_schema(SchemaFormat.SQL, path, None, dialect)
     product, price, other = contract.datasets
 
     assert [(each.name, each.type.value) for each in product.fields] == [("Id", "integer"), ("Key", "string")]
@@ -65,7 +65,7 @@ def test_the_columns_of_dbt_are_read_in_that_dialect(dialect: str, tmp_path: Pat
         '{"metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json"}, "nodes": {"m": '
         '{"resource_type": "model", "name": "m", "columns": {"a": {"name": "a", "data_type": "datetimeoffset"}}}}}'
     )
-    contract, lost = imported(SchemaFormat.DBT, path, None, dialect)
+    contract, lost = import_schema(SchemaFormat.DBT, path, None, dialect)
 
     assert ([each.type.value for each in contract.datasets[0].fields], lost) == (["timestamp"], ())
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contract.documents.yaml_writer import Mapping, YamlEntry, written
+from lakegate.contract.documents.yaml_writer import Mapping, YamlEntry, write_document
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.draft.found_fields import Values
 from lakegate.features.draft.suggestions import (
@@ -162,7 +162,7 @@ def test_options_of_a_column(given_: Any, text: str | None) -> None:
     """Bounds, lengths and patterns come from at least 20 values; a list of words needs none of them."""
     found = options(given_, is_key=False)
 
-    assert (found and written(found)) == text
+    assert (found and write_document(found)) == text
 
 
 def test_a_key_grows_without_a_maximum() -> None:
@@ -170,7 +170,7 @@ def test_a_key_grows_without_a_maximum() -> None:
     found = options(column(kind="integer", low="1", high="9"), is_key=True)
 
     assert found is not None
-    assert written(found) == "minimum: 0  # suggested: the smallest of 100 is 1\n"
+    assert write_document(found) == "minimum: 0  # suggested: the smallest of 100 is 1\n"
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_name_of_people_is_no_key() -> None:
 
 
 def _levels(*columns: Any) -> str:
-    return written(Mapping(list(freshness(columns, "d", NOW))))
+    return write_document(Mapping(list(freshness(columns, "d", NOW))))
 
 
 def test_freshness_of_current_data_is_promised() -> None:

@@ -17,7 +17,7 @@ from lakegate.base.json_schemas import load
 from lakegate.features.external_validators.external_rules import TIME_OF_VALIDATOR
 from lakegate.features.external_validators.registered_validators import remove_validator
 from lakegate.features.external_validators.validator_client import ExternalValidation
-from lakegate.gate.carry_out_decision import advanced
+from lakegate.gate.carry_out_decision import advance_decided
 from lakegate.gate.delivery.advance import advance, complete, observe
 from lakegate.gate.delivery.decide_verdict import keep, measured_result, report_of
 from lakegate.gate.delivery.delivery_row import FailureCause
@@ -418,7 +418,7 @@ def test_a_person_neither_starts_nor_asks_validators() -> None:
     run(sweep(dependencies), memory.clock)
     line.answer_jobs()
     validated, asked = line.row, len(memory.validators.asked)
-    run(advanced(dependencies, validated), memory.clock)
+    run(advance_decided(dependencies, validated), memory.clock)
 
     assert (again, replayed.state, replayed.attempt) == (before, State.SUBMITTING, 4)
     assert (line.row, validated.state, len(memory.validators.asked)) == (validated, State.VALIDATING, asked)

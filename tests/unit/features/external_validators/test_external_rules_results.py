@@ -18,7 +18,7 @@ from lakegate.features.external_validators.external_rules import (
     UNKNOWN,
     ExternalAnswer,
     ValidationFailed,
-    merged,
+    merge_answers,
     read_answer,
 )
 from lakegate.plan.check import NONE, Check, Tier, Unit
@@ -61,7 +61,9 @@ def statuses(*results: Any, worst: Severity = Severity.FAIL) -> list[Status]:
     plan = replace(PLAN, checks=(replace(ORDER, worst=worst),))
     found = read(answer(*results))
     assert found is not None
-    return [each.status for each in judge(plan, merged(plan, RESULT, {"GX": found})).outcomes if each.kind != "file"]
+    return [
+        each.status for each in judge(plan, merge_answers(plan, RESULT, {"GX": found})).outcomes if each.kind != "file"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -249,8 +251,8 @@ def test_answers_are_merged_with_the_result() -> None:
     plan = replace(PLAN, checks=(ORDER, ROWS))
     found = read(answer(result(NOT, version="1.2.3")))
     assert found is not None
-    whole = merged(plan, lying, {"GX": found})
-    without = merged(plan, lying, {})
+    whole = merge_answers(plan, lying, {"GX": found})
+    without = merge_answers(plan, lying, {})
 
     assert whole == replace(
         lying,
@@ -270,7 +272,7 @@ def test_the_answer_is_named_in_the_reason() -> None:
     raised = read(answer(result({"success": False, "exception_info": {"raised_exception": True}})))
     assert found is not None
     assert raised is not None
-    reasons = [judge(PLAN, merged(PLAN, RESULT, {"GX": each})).outcomes[-1].message for each in (found, raised)]
+    reasons = [judge(PLAN, merge_answers(PLAN, RESULT, {"GX": each})).outcomes[-1].message for each in (found, raised)]
 
     assert reasons == [
         "the dataset: wanted in order; measured 1 of 1 answers of the validator says that it is broken (its metric: 7)",
@@ -285,7 +287,7 @@ def test_the_metric_of_a_classified_field_is_not_named() -> None:
     classified = PlanField("a", "c0", LogicalType.STRING, classification="restricted")
     plan = replace(PLAN, fields=(classified,), checks=(replace(ORDER, fields=("a",)),))
 
-    assert judge(plan, merged(plan, RESULT, {"GX": found})).outcomes[-1].message == (
+    assert judge(plan, merge_answers(plan, RESULT, {"GX": found})).outcomes[-1].message == (
         "a: wanted in order; measured 1 of 1 answers of the validator says that it is broken"
     )
 
@@ -294,4 +296,4 @@ def test_what_cannot_be_read_is_not_asked() -> None:
     """A delivery that no engine could read is refused as it would be without validators."""
     unreadable = replace(RESULT, rows=0, unreadable=Unreadable("gzip", "It is no gzip file."))
 
-    assert judge(PLAN, merged(PLAN, unreadable, {})) == judge(PLAN, unreadable)
+    assert judge(PLAN, merge_answers(PLAN, unreadable, {})) == judge(PLAN, unreadable)

@@ -79,7 +79,7 @@ def test_a_channel_is_tested_by_the_function_of_the_stack(
         asked.append((*what, request["Payload"]))
         return {"Payload": io.BytesIO(json.dumps(answer).encode())}
 
-    monkeypatch.setattr(notify_command, "asked", ask)
+    monkeypatch.setattr(notify_command, "ask_service", ask)
     result = lakegate("notify", "test", "--to", CHANNEL)
     machine = lakegate("notify", "test", "--to", CHANNEL, "--json")
 
@@ -94,7 +94,7 @@ def test_a_function_that_fails_is_no_answer(
     lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]
 ) -> None:
     """A stack of an older release does not know the request, either."""
-    monkeypatch.setattr(notify_command, "asked", lambda *_, **__: answer | {"Payload": io.BytesIO(answer["Payload"])})
+    monkeypatch.setattr(notify_command, "ask_service", lambda *_, **__: answer | {"Payload": io.BytesIO(answer["Payload"])})
 
     assert "the function notify failed" in str(lakegate("notify", "test", "--to", CHANNEL).exception)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contract.contract_model import Severity
-from lakegate.features.soda.soda_syntax import SodaSyntaxError, read, wanted
+from lakegate.features.soda.soda_syntax import SodaSyntaxError, parse_check, wanted_intervals
 from tests.reference.cases import rule_of
 
 RULE = rule_of("custom", {}, ())
@@ -41,7 +41,7 @@ def test_a_number_is_good_where_every_threshold_holds(bounds: dict[str, int], nu
     """Whatever the bounds are; those that no number meets are refused."""
     arguments = {key: str(bound) for key, bound in bounds.items()}
     try:
-        found = wanted(RULE, read("row_count", arguments), None)
+        found = wanted_intervals(RULE, parse_check("row_count", arguments), None)
     except SodaSyntaxError:
         assert not any(passes(each, bounds) for each in range(-1, 7))
         return
@@ -55,7 +55,7 @@ def test_each_of_two_levels_has_its_threshold(first: str, second: str, levels: l
     short = {key: key.removesuffix("_to") for key in SINGLE}
     more = {short[second]: 2, "level": levels[1]}
     threshold = {short[first]: 1, "level": levels[0], "additional": more}
-    found = wanted(RULE, read("row_count", {"threshold": threshold}), None)
+    found = wanted_intervals(RULE, parse_check("row_count", {"threshold": threshold}), None)
 
     assert [severity for _, _, severity in found] == [Severity.WARN if each == "warn" else None for each in levels]
     for number in range(4):

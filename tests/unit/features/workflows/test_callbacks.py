@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.base.timestamps import moment
-from lakegate.features.workflows.callbacks import CallbackToken, UnknownToken, called_back, invited
+from lakegate.features.workflows.callbacks import CallbackToken, UnknownToken, called_back, invite_channel
 from lakegate.gate.channel_ports import CallbackInvitation
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import add_subscription
@@ -80,7 +80,7 @@ def test_a_token_that_is_sent_again_is_the_same_one() -> None:
     """A channel that did not answer gets it once more, and both are one."""
     env, row, sent = asked()
     kept = dict(env.memory.callbacks)
-    again = drive(env.dependencies, invited(env.dependencies, ERP, row.id))
+    again = drive(env.dependencies, invite_channel(env.dependencies, ERP, row.id))
 
     assert (again, env.memory.callbacks) == (sent[ERP], kept)
 
@@ -173,7 +173,7 @@ def test_nobody_is_invited_without_a_delivery_that_waits_for_it(why: str) -> Non
         assert row.pin is not None
         env.lake.pop(f"plans/{row.pin.plan}.json")
         env.dependencies.plans.clear()
-    found = drive(env.dependencies, invited(env.dependencies, ERP, row.id))
+    found = drive(env.dependencies, invite_channel(env.dependencies, ERP, row.id))
 
     assert found is None
     assert (sent[ERP] is None) is (why == "person")

@@ -23,7 +23,7 @@ from lakegate.gate.datasets.dataset_states import (
     Deadline,
     StatusChange,
 )
-from lakegate.gate.datasets.freshness_deadlines import accepted, missed, not_accepted, reported
+from lakegate.gate.datasets.freshness_deadlines import begin_latency, mark_reported, missed_deadlines, restart_deadlines
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Pin
@@ -184,22 +184,22 @@ def test_the_oldest_delivery_that_waits_decides_about_the_latency() -> None:
     """A message that comes late, or twice, begins no promise again; a line that promises no latency has none."""
     hours = [moment(BEGINNING + timedelta(hours=each)) for each in range(4)]
     latency = (ServiceLevel("latency", 3_600),)
-    first = not_accepted(DatasetDeadlines(LINE), hours[1], "1.0.0", latency, hours[0])
-    over = accepted(first, hours[2], "1.1.0", latency, hours[2])
+    first = begin_latency(DatasetDeadlines(LINE), hours[1], "1.0.0", latency, hours[0])
+    over = restart_deadlines(first, hours[2], "1.1.0", latency, hours[2])
 
     assert first == DatasetDeadlines(LINE, "", "1.0.0", (Deadline("latency", 3_600, since=hours[0]),))
-    assert not_accepted(first, hours[2], "1.0.0", latency, hours[2]) is first
-    assert not_accepted(over, hours[1], "1.0.0", latency, hours[0]) is over
-    assert not_accepted(over, hours[3], "1.0.0", (DAY,), hours[3]) is over
+    assert begin_latency(first, hours[2], "1.0.0", latency, hours[2]) is first
+    assert begin_latency(over, hours[1], "1.0.0", latency, hours[0]) is over
+    assert begin_latency(over, hours[3], "1.0.0", (DAY,), hours[3]) is over
     assert (first.due, over.deadlines) == (hours[1], ())
-    assert not_accepted(over, hours[3], "1.0.0", latency, hours[2]).version == "1.1.0"
+    assert begin_latency(over, hours[3], "1.0.0", latency, hours[2]).version == "1.1.0"
 
 
 def test_a_frequency_in_cron_ends_with_the_period_of_its_schedule() -> None:
     """What is due on working days is missed on Monday and not on Saturday, as long after its time as on Friday."""
     working_days = (ServiceLevel("frequency", 3 * 86_400, "cron(0 6 ? * 2-6 *)"),)
     due = [
-        accepted(DatasetDeadlines(LINE), f"2026-02-{day}T06:10:00.000000Z", "1.0.0", working_days, "").due
+        restart_deadlines(DatasetDeadlines(LINE), f"2026-02-{day}T06:10:00.000000Z", "1.0.0", working_days, "").due
         for day in (26, 27)
     ]
 
@@ -262,16 +262,16 @@ def test_lines_that_fail_and_an_index_that_fails_are_failures_of_the_turn(monkey
 
 def test_an_accepted_delivery_that_another_turn_has_noted_is_not_written_again() -> None:
     """Messages come more than once and in any order; a notice of an index that lags reports nothing twice."""
-    first = accepted(DatasetDeadlines(LINE), moment(BEGINNING), "1.0.0", (DAY,), "")
+    first = restart_deadlines(DatasetDeadlines(LINE), moment(BEGINNING), "1.0.0", (DAY,), "")
     after = moment(BEGINNING + timedelta(days=1))
-    found = missed(first, after)
+    found = missed_deadlines(first, after)
 
     assert first == DatasetDeadlines(LINE, moment(BEGINNING), "1.0.0", (Deadline("frequency", 86_400),))
-    assert accepted(first, moment(BEGINNING), "1.0.0", (DAY,), "") is first
-    assert accepted(DatasetDeadlines(LINE), moment(BEGINNING), "1.0.0", (), "") == DatasetDeadlines(LINE)
-    assert (first.due, found, missed(first, moment(BEGINNING))) == (after, first.deadlines, ())
-    assert (reported(first, found).due, missed(reported(first, found), after)) == ("", ())
-    assert accepted(reported(first, found), after, "2.0.0", (), "").deadlines == ()
+    assert restart_deadlines(first, moment(BEGINNING), "1.0.0", (DAY,), "") is first
+    assert restart_deadlines(DatasetDeadlines(LINE), moment(BEGINNING), "1.0.0", (), "") == DatasetDeadlines(LINE)
+    assert (first.due, found, missed_deadlines(first, moment(BEGINNING))) == (after, first.deadlines, ())
+    assert (mark_reported(first, found).due, missed_deadlines(mark_reported(first, found), after)) == ("", ())
+    assert restart_deadlines(mark_reported(first, found), after, "2.0.0", (), "").deadlines == ()
 
 
 def test_two_turns_report_a_missed_promise_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ from lakegate.base.errors import NotFound
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.contract.delivery_policy import Policy, PublishAs
 from lakegate.engine.read.data_source import path_of
-from lakegate.features.odf.exchange.odf_export import Exported, exported
-from lakegate.features.odf.exchange.odf_import import DatasetCopy, Proof, imported
+from lakegate.features.odf.exchange.odf_export import Exported, export_dataset
+from lakegate.features.odf.exchange.odf_import import DatasetCopy, Proof, bring_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, BlockKind, Head, LedgerObject, LedgerSlice, canonical
@@ -139,7 +139,7 @@ class Lake:
         self.append(rejected)
 
     def export(self, folder: Path) -> Exported:
-        return exported(self.dependencies, LINE, FolderPlace(folder))
+        return export_dataset(self.dependencies, LINE, FolderPlace(folder))
 
 
 def a_line(folder: Path) -> Lake:
@@ -155,7 +155,7 @@ def a_line(folder: Path) -> Lake:
 
 def bring(source: Path, folder: Path) -> DatasetCopy:
     """Import from a folder."""
-    return imported(FolderPlace(source), FolderPlace(folder), Proof(signatures_by(None)))
+    return bring_dataset(FolderPlace(source), FolderPlace(folder), Proof(signatures_by(None)))
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.cli.main import app
-from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_import import Proof, bring_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
 from lakegate.features.odf.format.metadata_chain import SetAttachments, block_in
 from lakegate.gate.ledger.blocks import event_id
@@ -83,7 +83,7 @@ def test_the_key_of_somebody_else_is_no_proof(shared: Path, tmp_path: Path) -> N
     key = tmp_path / "key.pem"
     key.write_bytes(FORGER.pem)
     with pytest.raises(InputError, match="no block is signed by the given key"):
-        imported(FolderPlace(shared), FolderPlace(tmp_path / "copy"), Proof(signatures_by(key)))
+        bring_dataset(FolderPlace(shared), FolderPlace(tmp_path / "copy"), Proof(signatures_by(key)))
 
 
 def test_who_reads_a_copy_of_a_deprecated_line_is_warned(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_dataset_that_ends_too_early_is_found_by_an_anchor(line: Lake, tmp_pat
     line.export(tmp_path / "shared")
     proof = Proof(signatures_by(None), anchors)
     with pytest.raises(InputError, match="broken: anchor at block 3"):
-        imported(FolderPlace(tmp_path / "shared"), FolderPlace(tmp_path / "copy"), proof)
+        bring_dataset(FolderPlace(tmp_path / "shared"), FolderPlace(tmp_path / "copy"), proof)
     assert not (tmp_path / "copy/refs").exists()
 
 

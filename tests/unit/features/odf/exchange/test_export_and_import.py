@@ -19,8 +19,8 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.features.odf.exchange.odf_export import exported
-from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_export import export_dataset
+from lakegate.features.odf.exchange.odf_import import Proof, bring_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace, OdfHead, WebSource, place_of, source_of
 from lakegate.features.odf.format.metadata_chain import OtherEvent, block_in, moment_of
 from lakegate.gate.ledger.blocks import Record, event_id
@@ -146,9 +146,9 @@ def test_whoever_reads_while_an_export_is_written_has_a_whole_dataset(line: Lake
     place = Failing(folder, writes)
     if writes < 5:
         with pytest.raises(KeyboardInterrupt):
-            exported(line.dependencies, LINE, place)
+            export_dataset(line.dependencies, LINE, place)
     else:
-        exported(line.dependencies, LINE, place)
+        export_dataset(line.dependencies, LINE, place)
 
     assert bring(folder, tmp_path / "copy").blocks == (17 if writes < 5 else 20)
     assert (files_of(folder)["refs/head"] == before) == (writes < 5)
@@ -241,7 +241,7 @@ def test_an_import_brings_what_is_new(line: Lake, tmp_path: Path) -> None:
     line.export(tmp_path / "shared")
     asked: list[str] = []
     source = SimpleNamespace(pieces=lambda name: asked.append(name) or FolderPlace(tmp_path / "shared").pieces(name))
-    found = imported(source, FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
+    found = bring_dataset(source, FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
 
     assert (found.blocks, [each.data.start for each in found.added]) == (2, [4])
     assert [each.partition("/")[0] for each in asked] == ["refs", "blocks", "blocks", "data"]
@@ -269,9 +269,9 @@ def test_an_interrupted_import_goes_on(shared: Path, tmp_path: Path) -> None:
         folder = tmp_path / str(left)
         first, second = Breaking(shared, left), Breaking(shared, 100)
         with pytest.raises(KeyboardInterrupt):
-            imported(first, FolderPlace(folder), Proof(signatures_by(None)))
+            bring_dataset(first, FolderPlace(folder), Proof(signatures_by(None)))
         assert not (folder / "refs").exists()
-        imported(second, FolderPlace(folder), Proof(signatures_by(None)))
+        bring_dataset(second, FolderPlace(folder), Proof(signatures_by(None)))
 
         assert sorted(first.asked[1:] + second.asked[1:]) == sorted(
             each for each in files_of(shared) if each != "refs/head"
@@ -392,14 +392,16 @@ class Quiet(SimpleHTTPRequestHandler):
 def test_a_static_web_server_is_a_repository(shared: Path, tmp_path: Path) -> None:
     """Files come by their names; what answers otherwise is refused."""
     with served(shared) as url:
-        assert imported(source_of(f"{url}/"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))).blocks == 17
+        assert (
+            bring_dataset(source_of(f"{url}/"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))).blocks == 17
+        )
         for path, reason in (
             ("moved", "answered 302"),
             ("broken", "broke off|does not answer"),
             ("none", "the source has no dataset"),
         ):
             with pytest.raises(InputError, match=reason):
-                imported(source_of(f"{url}/{path}"), FolderPlace(tmp_path / path), Proof(signatures_by(None)))
+                bring_dataset(source_of(f"{url}/{path}"), FolderPlace(tmp_path / path), Proof(signatures_by(None)))
 
     assert files_of(tmp_path / "copy") == files_of(shared)
     with pytest.raises(InputError, match="does not answer"):
@@ -413,7 +415,7 @@ def test_a_server_that_sends_a_few_bytes_now_and_then_is_given_up(
     """Of the head of an answer, or of its body."""
     monkeypatch.setattr("lakegate.features.odf.exchange.odf_repositories.PATIENCE", 0.5)
     with served(shared) as url, pytest.raises(InputError, match=r"does not answer|is sent too slowly"):
-        imported(source_of(f"{url}/{path}"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
+        bring_dataset(source_of(f"{url}/{path}"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
 
 
 def test_an_export_does_not_write_through_a_link(line: Lake, tmp_path: Path) -> None:
@@ -447,12 +449,12 @@ def test_addresses_of_no_dataset_are_refused(text: str) -> None:
 def test_a_bucket_is_a_repository(line: Lake, lakegate: Lakegate, tmp_path: Path) -> None:
     """An export to S3 is imported from there, and goes on where it was; the head is replaced only as it was read."""
     place = place_of(f"s3://{LAKE}/shared/visits/")
-    exported(line.dependencies, LINE, place)
+    export_dataset(line.dependencies, LINE, place)
     before = place.head()
     line.publish("id,at,note\n5,2026-11-22T10:00:00Z,new\n", WIDER)
-    assert exported(line.dependencies, LINE, place).new == 2
+    assert export_dataset(line.dependencies, LINE, place).new == 2
     assert (
-        imported(
+        bring_dataset(
             source_of(f"s3://{LAKE}/shared/visits"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))
         ).blocks
         == 19

@@ -11,8 +11,8 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.features.odf.exchange.odf_export import exported
-from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_export import export_dataset
+from lakegate.features.odf.exchange.odf_import import Proof, bring_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace, OdfPlace, place_of
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
@@ -40,9 +40,9 @@ def test_a_second_writer_of_a_folder_is_refused(made: Lake, tmp_path: Path, mome
     shared, copy = tmp_path / "shared", tmp_path / "copy"
     made.export(shared)
     importing = Interrupted(shared, moment, lambda: bring(shared, copy))
-    imported(importing, FolderPlace(copy), Proof(signatures_by(None)))
+    bring_dataset(importing, FolderPlace(copy), Proof(signatures_by(None)))
     again = Interrupted(shared, moment, lambda: made.export(tmp_path / "other"))
-    imported(again, FolderPlace(tmp_path / "other"), Proof(signatures_by(None)))
+    bring_dataset(again, FolderPlace(tmp_path / "other"), Proof(signatures_by(None)))
 
     assert set(importing.reasons) == {f"{copy} is locked, another import or export writes to it: {REPEAT}"}
     assert set(again.reasons) == {f"{tmp_path / 'other'} is locked, another import or export writes to it: {REPEAT}"}
@@ -112,9 +112,9 @@ def test_an_export_replaces_what_is_not_what_its_name_says(made: Lake, lakegate:
     for place in places(tmp_path):
         for name in (block, data):
             place.put(name, bytes(len(files[name])))
-        found = exported(made.dependencies, LINE, place)
+        found = export_dataset(made.dependencies, LINE, place)
         written = {name: b"".join(place.pieces(name)) for name in files}
-        again = exported(made.dependencies, LINE, place)
+        again = export_dataset(made.dependencies, LINE, place)
 
         assert written == files
         assert (found.new, found.size) == (whole.new, whole.size)
@@ -129,7 +129,7 @@ def test_an_interrupted_export_compares_what_it_finds(made: Lake, lakegate: Lake
         for name, body in files_of(tmp_path / "whole").items():
             if name.startswith("data/"):
                 place.put(name, body)
-        found = exported(made.dependencies, LINE, place)
+        found = export_dataset(made.dependencies, LINE, place)
 
         assert (found.new, found.size) == (17, 0)
     assert lakegate.dependencies is not None

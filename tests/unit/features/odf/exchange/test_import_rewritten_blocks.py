@@ -13,7 +13,7 @@ import pytest
 from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.features.odf.exchange.odf_export import odf_blocks
-from lakegate.features.odf.exchange.odf_import import BROKEN, Proof, imported, in_words, verify_dataset
+from lakegate.features.odf.exchange.odf_import import BROKEN, Proof, bring_dataset, in_words, verify_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
 from lakegate.features.odf.format.metadata_chain import (
     AddData,
@@ -70,7 +70,7 @@ def refused(shared: Path, place: FolderPlace, folder: Path) -> str:
     """Why a dataset is refused where the key of the line is known; `dataset verify` finds it, too."""
     assert verify_dataset(place.path, Proof(signatures_by(shared / "key.pem"))).exit_code == BROKEN
     with pytest.raises(InputError) as found:
-        imported(place, FolderPlace(folder), Proof(signatures_by(shared / "key.pem")))
+        bring_dataset(place, FolderPlace(folder), Proof(signatures_by(shared / "key.pem")))
     assert not (folder / "refs").exists()
     return str(found.value)
 
@@ -79,7 +79,7 @@ def test_the_blocks_as_they_were_are_imported(shared: Path, tmp_path: Path) -> N
     """What the other tests change is imported without their change, byte for byte."""
     place = rewritten(shared, tmp_path / "same", blocks_of(shared / "dataset"))
 
-    assert imported(place, FolderPlace(tmp_path / "copy"), Proof(signatures_by(shared / "key.pem"))).blocks == 17
+    assert bring_dataset(place, FolderPlace(tmp_path / "copy"), Proof(signatures_by(shared / "key.pem"))).blocks == 17
     assert place.head() == FolderPlace(shared / "dataset").head()
 
 
@@ -103,13 +103,13 @@ def test_a_shorter_dataset_is_one_that_was_there_earlier(shared: Path, tmp_path:
     """It ends with a whole delivery; only a folder that has more refuses it, or a digest that is kept elsewhere."""
     blocks, accepted = blocks_of(shared / "dataset"), []
     whole = FolderPlace(tmp_path / "whole")
-    imported(FolderPlace(shared / "dataset"), whole, Proof(signatures_by(None)))
+    bring_dataset(FolderPlace(shared / "dataset"), whole, Proof(signatures_by(None)))
     for length in range(1, len(blocks)):
         place = rewritten(shared, tmp_path / str(length), blocks[:length])
         with pytest.raises(InputError, match="older than the one in the folder"):
-            imported(place, whole, Proof(signatures_by(None)))
+            bring_dataset(place, whole, Proof(signatures_by(None)))
         with suppress(InputError):
-            imported(place, FolderPlace(tmp_path / f"copy {length}"), Proof(signatures_by(None)))
+            bring_dataset(place, FolderPlace(tmp_path / f"copy {length}"), Proof(signatures_by(None)))
             accepted.append(length)
 
     assert accepted == [1, 2, 3, 9, 10, 12]
@@ -280,7 +280,9 @@ def test_a_line_that_somebody_else_signed_is_found(shared: Path, tmp_path: Path)
     forged.export(tmp_path / "forged")
 
     assert (
-        imported(FolderPlace(tmp_path / "forged"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))).blocks
+        bring_dataset(
+            FolderPlace(tmp_path / "forged"), FolderPlace(tmp_path / "copy"), Proof(signatures_by(None))
+        ).blocks
         == 9
     )
     assert "no block is signed by the given key" in refused(
@@ -291,15 +293,15 @@ def test_a_line_that_somebody_else_signed_is_found(shared: Path, tmp_path: Path)
 def test_another_line_of_the_same_stack_is_found(shared: Path, tmp_path: Path) -> None:
     """The key of a stack signs all of its lines: which one it is, the name or the identity proves."""
     dataset, known = shared / "dataset", signatures_by
-    own = imported(FolderPlace(dataset), FolderPlace(tmp_path / "own"), Proof(known(shared / "key.pem")))
+    own = bring_dataset(FolderPlace(dataset), FolderPlace(tmp_path / "own"), Proof(known(shared / "key.pem")))
     for number, names in enumerate(({LINE}, {str(own.state.id)}, {LINE, str(own.state.id)})):
         proof = Proof(known(shared / "key.pem"), names=frozenset(names))
-        assert imported(FolderPlace(dataset), FolderPlace(tmp_path / str(number)), proof).name == LINE
+        assert bring_dataset(FolderPlace(dataset), FolderPlace(tmp_path / str(number)), proof).name == LINE
         assert verify_dataset(dataset, replace_signatures(proof, shared)).exit_code == 0
     for number, names in enumerate(({"shop/orders_v1"}, {str(point_of(b"another"))}, {LINE, "shop/orders_v1"})):
         proof = Proof(known(shared / "key.pem"), names=frozenset(names))
         with pytest.raises(InputError, match=f"of the line `{LINE}`, not"):
-            imported(FolderPlace(dataset), FolderPlace(tmp_path / f"other {number}"), proof)
+            bring_dataset(FolderPlace(dataset), FolderPlace(tmp_path / f"other {number}"), proof)
         assert verify_dataset(dataset, replace_signatures(proof, shared)).exit_code == BROKEN
 
 
@@ -320,21 +322,21 @@ def test_what_nobody_signed_is_left_out(shared: Path, tmp_path: Path) -> None:
         return Proof(signatures_by(shared / "key.pem"), takes_unsigned=takes_unsigned)
 
     copy, whole = FolderPlace(tmp_path / "copy"), FolderPlace(tmp_path / "whole")
-    found = imported(FolderPlace(tmp_path / "forged"), copy, proof())
+    found = bring_dataset(FolderPlace(tmp_path / "forged"), copy, proof())
     assert found.ledger is not None
     assert (found.blocks, found.ledger.height, found.ledger.unproven) == (17, 4, 1)
     assert files_of(copy.path) == files_of(shared / "dataset")
     assert "Left out: 1 block of the ledger above" in "\n".join(in_words(found, "", proof()))
     assert verify_dataset(tmp_path / "forged", proof()).exit_code == BROKEN
     assert verify_dataset(tmp_path / "forged", proof(takes_unsigned=True)).exit_code == 0
-    assert imported(FolderPlace(tmp_path / "forged"), whole, proof(takes_unsigned=True)).blocks == 18
+    assert bring_dataset(FolderPlace(tmp_path / "forged"), whole, proof(takes_unsigned=True)).blocks == 18
     with pytest.raises(InputError, match="the folder has 18 blocks, and signatures cover 17 of them"):
-        imported(FolderPlace(tmp_path / "forged"), whole, proof())
+        bring_dataset(FolderPlace(tmp_path / "forged"), whole, proof())
 
     line.stored = genuine
     line.publish("id,at,note\n5,2026-11-22T10:00:00Z,more\n", WIDER)
     line.export(tmp_path / "genuine")
-    assert imported(FolderPlace(tmp_path / "genuine"), copy, proof()).blocks == 2
+    assert bring_dataset(FolderPlace(tmp_path / "genuine"), copy, proof()).blocks == 2
     assert files_of(copy.path) == files_of(tmp_path / "genuine")
 
 
@@ -359,6 +361,6 @@ def test_a_dataset_of_another_tool_is_imported(shared: Path, tmp_path: Path) -> 
     """Without a ledger it is a dataset all the same, under its own identity."""
     blocks = at(Seed, lambda _: Seed(point_of(b"another")))(nothing_attached(blocks_of(shared / "dataset")))
     place = rewritten(shared, tmp_path / "foreign", blocks)
-    found = imported(place, FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
+    found = bring_dataset(place, FolderPlace(tmp_path / "copy"), Proof(signatures_by(None)))
 
     assert (found.name, found.ledger, found.blocks) == (str(point_of(b"another")), None, 12)

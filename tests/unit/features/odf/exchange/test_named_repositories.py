@@ -12,7 +12,7 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.features.odf.dataset_command import _name_of
-from lakegate.features.odf.exchange.named_repositories import DEFAULT, VARIABLE, Located, located
+from lakegate.features.odf.exchange.named_repositories import DEFAULT, VARIABLE, Located, locate_repository
 from lakegate.features.odf.exchange.odf_export import dataset_of
 from lakegate.features.odf.exchange.odf_repositories import source_of
 from tests.unit.features.odf.exchange.shared_dataset import LINE, Lake
@@ -52,7 +52,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 )
 def test_a_named_repository_gives_the_address(environment: dict[str, str], text: str, expected: Located) -> None:
     """By its name, whatever its case; what names none, and what is written as a path, stays as it is."""
-    assert located(text, environment) == expected
+    assert locate_repository(text, environment) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_named_repository_gives_the_address(environment: dict[str, str], text:
 def test_what_names_no_dataset_is_refused(environment: dict[str, str], text: str, reason: str) -> None:
     """No message has a credential, nor a text that may be one."""
     with pytest.raises(InputError, match=reason) as refused:
-        located(text, environment)
+        locate_repository(text, environment)
 
     assert "s3cret" not in str(refused.value)
     assert "a token itself" not in str(refused.value)
@@ -93,8 +93,8 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
     """With its name; without a file no repository is named."""
     (tmp_path / "wrong.yaml").write_text(text)
     with pytest.raises(InputError, match=r"wrong\.yaml"):
-        located("partner/visits", {VARIABLE: str(tmp_path / "wrong.yaml")})
-    assert located("partner/visits", {VARIABLE: str(tmp_path / "none.yaml")}) == Located("partner/visits")
+        locate_repository("partner/visits", {VARIABLE: str(tmp_path / "wrong.yaml")})
+    assert locate_repository("partner/visits", {VARIABLE: str(tmp_path / "none.yaml")}) == Located("partner/visits")
     assert not DEFAULT.is_absolute()
 
 

@@ -16,7 +16,7 @@ from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.features.odf.exchange import odf_export
 from lakegate.features.odf.exchange.odf_export import (
     UNSTATED,
-    described,
+    describe_plan,
     info_event,
     license_event,
     odf_blocks,
@@ -180,12 +180,12 @@ def test_a_dataset_is_pulled_or_pushed() -> None:
 def test_only_the_plan_that_the_block_names_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its digest, and of no more bytes than an import reads."""
     block, text = sliced(0, "2026-11-20T10:00:00Z", plan=PLAN), PLAN.to_bytes()
-    assert [each.kind for each in described(block, text, FIELDS)] == ["SetInfo", "SetLicense", "AddPushSource"]
+    assert [each.kind for each in describe_plan(block, text, FIELDS)] == ["SetInfo", "SetLicense", "AddPushSource"]
     with pytest.raises(InputError, match="is not the one that it names"):
-        list(described(block, text + b" ", FIELDS))
+        list(describe_plan(block, text + b" ", FIELDS))
     monkeypatch.setattr(odf_export, "LONGEST_PLAN", len(text) - 1)
     with pytest.raises(InputError, match="has more than"):
-        list(described(block, text, FIELDS))
+        list(describe_plan(block, text, FIELDS))
 
 
 PLANS = [

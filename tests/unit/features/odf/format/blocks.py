@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from lakegate.features.odf.format.odf_flatbuffers import decoded, encoded
+from lakegate.features.odf.format.odf_flatbuffers import decode_table, encode_table
 
 VECTORS = Path(__file__).parent / "blocks.json"
 NOON = {"year": 2020, "ordinal": 1, "seconds_from_midnight": 43200, "nanoseconds": 0}
@@ -181,7 +181,7 @@ def blocks() -> dict[str, dict[str, Any]]:
 
 
 def envelope(value: dict[str, Any]) -> bytes:
-    return encoded("Manifest", {"kind": 0x400000, "version": 3, "content": encoded("MetadataBlock", value)})
+    return encode_table("Manifest", {"kind": 0x400000, "version": 3, "content": encode_table("MetadataBlock", value)})
 
 
 def plain(value: Any) -> Any:
@@ -204,13 +204,15 @@ def by_flatc(schema: Path) -> dict[str, str]:
     for name, value in blocks().items():
         with tempfile.TemporaryDirectory() as folder:
             written, text = Path(folder, "ours.bin"), Path(folder, "value.json")
-            written.write_bytes(encoded("MetadataBlock", value))
+            written.write_bytes(encode_table("MetadataBlock", value))
             text.write_text(json.dumps(plain(value)))
             subprocess.run([*command, "--json", "-o", folder, str(schema), "--", str(written)], check=True)  # noqa: S603
             subprocess.run([*command, "--binary", "-o", folder, str(schema), str(text)], check=True)  # noqa: S603
             theirs = Path(folder, "value.bin").read_bytes()
             read = json.loads(Path(folder, "ours.json").read_text())
-        assert decoded("MetadataBlock", theirs) == decoded("MetadataBlock", encoded("MetadataBlock", value)), name
+        assert decode_table("MetadataBlock", theirs) == decode_table(
+            "MetadataBlock", encode_table("MetadataBlock", value)
+        ), name
         assert filled(read) == filled(plain(value)), name
         found[name] = base64.b64encode(theirs).decode()
     return found

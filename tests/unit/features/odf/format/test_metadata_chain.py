@@ -30,7 +30,7 @@ from lakegate.features.odf.format.metadata_chain import (
 )
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_flatbuffers import EVENTS as EVENTS_OF_ODF
-from lakegate.features.odf.format.odf_flatbuffers import encoded
+from lakegate.features.odf.format.odf_flatbuffers import encode_table
 from lakegate.features.odf.format.odf_names import is_point, point_of
 from tests.fakes.signing import MemoryKey
 from tests.unit.features.odf.format.blocks import NOON, SLICE, block, blocks, envelope, field, sha3
@@ -113,9 +113,9 @@ def without(value: dict[str, Any], *names: str) -> dict[str, Any]:
 
 SEED = block("Seed", {"dataset_id": ID.data, "dataset_kind": "Root"})
 REFUSED: list[tuple[bytes, str]] = [
-    (encoded("Manifest", {"kind": 1, "version": 3, "content": b""}), "no block"),
-    (encoded("Manifest", {"kind": 0x400000, "version": 1, "content": b""}), "no block"),
-    (encoded("Manifest", {"kind": 0x400000, "version": 3}), "content is missing"),
+    (encode_table("Manifest", {"kind": 1, "version": 3, "content": b""}), "no block"),
+    (encode_table("Manifest", {"kind": 0x400000, "version": 1, "content": b""}), "no block"),
+    (encode_table("Manifest", {"kind": 0x400000, "version": 3}), "content is missing"),
     (envelope(without(SEED, "system_time")), "system_time is missing"),
     (envelope(without(SEED, "event_type", "event")), "event_type is missing"),
     (envelope({**SEED, "prev_block_hash": b"\x16\x20short"}), "multihash"),

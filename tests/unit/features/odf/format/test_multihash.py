@@ -14,7 +14,7 @@ from lakegate.features.odf.format.multihash import (
     LONGEST_MULTIHASH,
     HashCode,
     base16,
-    decoded,
+    decode_text,
     hash_in,
     multihash,
     varint,
@@ -89,8 +89,8 @@ TEXTS = {
 @pytest.mark.parametrize(("data", "text"), [(data, text) for data, texts in TEXTS.items() for text in texts])
 def test_every_final_encoding_is_read(data: bytes, text: str) -> None:
     """The vectors of the specification; ODF's own form is base16."""
-    assert decoded(text) == data
-    assert decoded(base16(data)) == data
+    assert decode_text(text) == data
+    assert decode_text(base16(data)) == data
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_every_final_encoding_is_read(data: bytes, text: str) -> None:
 def test_what_no_encoder_writes_is_refused(text: str) -> None:
     """Other prefixes, alphabets, paddings, bits that are left over, white space, and texts that are too long."""
     with pytest.raises(InputError):
-        decoded(text)
+        decode_text(text)
 
 
 @given(st.binary(max_size=64))
@@ -121,11 +121,11 @@ def test_bytes_are_read_as_they_were_written(data: bytes) -> None:
         "U" + base64.urlsafe_b64encode(data).decode(),
     )
 
-    assert [decoded(text) for text in (base16(data), *others)] == [data] * 4
+    assert [decode_text(text) for text in (base16(data), *others)] == [data] * 4
 
 
 @given(st.sampled_from("fFbBzmuU"), st.text(max_size=20))
 def test_any_text_is_read_or_refused(prefix: str, text: str) -> None:
     """No text raises anything but InputError."""
     with suppress(InputError):
-        assert isinstance(decoded(prefix + text), bytes)
+        assert isinstance(decode_text(prefix + text), bytes)

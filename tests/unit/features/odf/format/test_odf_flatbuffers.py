@@ -24,8 +24,8 @@ from lakegate.features.odf.format.odf_flatbuffers import (
     TableField,
     TablesField,
     TextField,
-    decoded,
-    encoded,
+    decode_table,
+    encode_table,
 )
 from tests.unit.features.odf.format.blocks import VECTORS, blocks, by_flatc, envelope, field
 
@@ -46,9 +46,9 @@ def test_blocks_have_the_bytes_of_the_reference_implementation(name: str, expect
 @pytest.mark.parametrize(("name", "value"), BLOCKS.items())
 def test_what_flatc_writes_is_read(name: str, value: dict[str, Any]) -> None:
     """Bytes that flatc made of the JSON of a block, by the published schema, have its value, as ours have."""
-    theirs = decoded("MetadataBlock", base64.b64decode(STORED["flatc"][name]))
+    theirs = decode_table("MetadataBlock", base64.b64decode(STORED["flatc"][name]))
 
-    assert theirs == decoded("MetadataBlock", encoded("MetadataBlock", value))
+    assert theirs == decode_table("MetadataBlock", encode_table("MetadataBlock", value))
     assert {key: theirs["event"].get(key) for key in value["event"]} == value["event"]
 
 
@@ -91,10 +91,10 @@ def of_kind(kind: Kind, depth: int) -> st.SearchStrategy[Any] | None:
 def test_what_is_written_is_read(table: str, data: st.DataObject) -> None:
     """Every value is read as it was written, and has the same bytes each time."""
     value = data.draw(values(table))
-    written = encoded(table, value)
+    written = encode_table(table, value)
 
-    assert decoded(table, written) == value
-    assert encoded(table, dict(reversed(value.items()))) == written
+    assert decode_table(table, written) == value
+    assert encode_table(table, dict(reversed(value.items()))) == written
 
 
 @given(
@@ -104,11 +104,11 @@ def test_what_is_written_is_read(table: str, data: st.DataObject) -> None:
 )
 def test_any_bytes_are_read_or_refused(name: str, changes: list[tuple[int, int]], end: int) -> None:
     """Whatever bytes of a block are changed or cut off, it is read as something, or refused; nothing else happens."""
-    body = bytearray(encoded("MetadataBlock", BLOCKS[name]))
+    body = bytearray(encode_table("MetadataBlock", BLOCKS[name]))
     for place, byte in changes:
         body[place % len(body)] = byte
     try:
-        found = decoded("MetadataBlock", bytes(body[: len(body) - end % len(body) if end % 3 == 0 else len(body)]))
+        found = decode_table("MetadataBlock", bytes(body[: len(body) - end % len(body) if end % 3 == 0 else len(body)]))
     except NotOdfError:
         return
     assert found.keys() <= {"system_time", "prev_block_hash", "sequence_number", "event_type", "event"}
@@ -118,7 +118,7 @@ def test_any_bytes_are_read_or_refused(name: str, changes: list[tuple[int, int]]
 def test_bytes_of_something_else_are_read_or_refused(body: bytes) -> None:
     """Bytes that were never a block end in nothing but a refusal."""
     try:
-        decoded("Manifest", body)
+        decode_table("Manifest", body)
     except NotOdfError:
         return
 
@@ -126,14 +126,14 @@ def test_bytes_of_something_else_are_read_or_refused(body: bytes) -> None:
 def test_repeated_references_are_counted() -> None:
     """A text that a thousand references lead to is not read a thousand times."""
     item = {"path": "p", "content": "x" * 10_000}
-    body = bytearray(encoded("AttachmentsEmbedded", {"items": [item] + [{}] * 1000}))
+    body = bytearray(encode_table("AttachmentsEmbedded", {"items": [item] + [{}] * 1000}))
     start = body.index(struct.pack("<I", 1001))
     first = start + 4 + struct.unpack_from("<I", body, start + 4)[0]
     for at in range(start + 4, start + 4 + 4 * 1001, 4):
         struct.pack_into("<I", body, at, first - at)
 
     with pytest.raises(NotOdfError, match="references lead to the same place"):
-        decoded("AttachmentsEmbedded", bytes(body))
+        decode_table("AttachmentsEmbedded", bytes(body))
 
 
 def test_depth_is_bounded() -> None:
@@ -143,11 +143,11 @@ def test_depth_is_bounded() -> None:
         kind = {"type_type": "DataTypeOption", "type": {f"inner{each[4:]}": value for each, value in kind.items()}}
 
     with pytest.raises(NotOdfError, match=f"nested more than {MAX_DEPTH} deep"):
-        decoded("DataField", encoded("DataField", {"name": "a", **kind}))
+        decode_table("DataField", encode_table("DataField", {"name": "a", **kind}))
 
 
 def changed(table: str, value: dict[str, Any], old: bytes, new: bytes) -> bytes:
-    body = encoded(table, value)
+    body = encode_table(table, value)
     assert body.count(old) == 1
     return body.replace(old, new)
 
@@ -175,4 +175,4 @@ def changed(table: str, value: dict[str, Any], old: bytes, new: bytes) -> bytes:
 def test_malformed_bytes_are_refused(table: str, body: bytes, reason: str) -> None:
     """Each kind of damage is refused by its name."""
     with pytest.raises(InputError, match=reason):
-        decoded(table, body)
+        decode_table(table, body)
