@@ -98,7 +98,6 @@ class S3Store:
     part: int = COPY_PART_BYTES
 
     def head(self, address: Address) -> ObjectVersion:
-        """HeadObject."""
         with port_errors():
             response = self.client.head_object(ChecksumMode="ENABLED", **self._at(address))
         return ObjectVersion(
@@ -197,7 +196,6 @@ class S3Store:
         return arrived
 
     def delete(self, address: Address) -> None:
-        """DeleteObject."""
         with port_errors():
             self.client.delete_object(**self._at(address))
 

@@ -214,7 +214,6 @@ class ResourceChange:
 
     @property
     def sentence(self) -> str:
-        """For people."""
         return f"{self.verb} {self.name} ({self.kind})"
 
     @property

@@ -626,7 +626,6 @@ class VersionedDocument:
     schema: ClassVar[str]
 
     def to_json(self) -> dict[str, object]:
-        """The document."""
         document: dict[str, object] = encode(self)
         return document
 

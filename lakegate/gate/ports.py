@@ -19,9 +19,7 @@ class Clock(Protocol):
         """Aware, UTC."""
         ...
 
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        ...
+    def sleep(self, seconds: float) -> None: ...
 
 
 # ---- Identity of the caller ----

@@ -100,12 +100,11 @@ class Files(LocalStore):
     """`file:` addresses."""
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
-        """See `JobStore`."""
         with path_of(uri).open("rb") as file:
             return file.read(-1 if limit is None else limit)
 
     def write_new(self, uri: str, content: bytes | Path, _kind: str = JSON) -> None:
-        """See `JobStore`; written under another name and then linked, so that no reader sees a part."""
+        """Written under another name and then linked, so that no reader sees a part."""
         target = path_of(uri)
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = target.with_name(f"{target.name}.{os.getpid()}")
@@ -118,12 +117,11 @@ class Files(LocalStore):
             aside.unlink()
 
     def list_parts(self, uri: str) -> list[str]:
-        """See `JobStore`."""
         paths = sorted(path for path in path_of(uri).glob("part-*") if path.stat().st_size)
         return [f"{uri}/{path.name}" for path in paths]
 
     def etag(self, uri: str) -> str:
-        """See `JobStore`: of a file, the SHA-256 of its bytes."""
+        """Of a file, the SHA-256 of its bytes."""
         with path_of(uri).open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
 
@@ -148,7 +146,7 @@ class Buckets:
         self._client = client
 
     def read(self, uri: str, limit: int | None = None) -> bytes:
-        """See `JobStore`; an empty object has no range to read, so its size is read first."""
+        """An empty object has no range to read, so its size is read first."""
         bucket, key = _place(uri)
         if limit is not None and self.size(uri) == 0:
             return b""
@@ -157,7 +155,7 @@ class Buckets:
             return self._client.get_object(Bucket=bucket, Key=key, **span)["Body"].read()  # type: ignore[arg-type]  # one optional argument
 
     def part(self, uri: str, start: int, size: int) -> bytes:
-        """See `JobStore`; a range beyond the end would be refused by S3."""
+        """A range beyond the end would be refused by S3."""
         bucket, key = _place(uri)
         with _as_os_error():
             return self._range(start, size, Bucket=bucket, Key=key)
@@ -173,26 +171,23 @@ class Buckets:
         return self._client.get_object(Range=span, **which)["Body"].read()  # type: ignore[arg-type]  # names of strings
 
     def size(self, uri: str) -> int:
-        """See `JobStore`."""
         bucket, key = _place(uri)
         with _as_os_error():
             return self._client.head_object(Bucket=bucket, Key=key)["ContentLength"]
 
     def write_new(self, uri: str, content: bytes | Path, kind: str = JSON) -> None:
-        """See `JobStore`; S3's own condition keeps a second attempt from overwriting the first."""
+        """S3's own condition keeps a second attempt from overwriting the first."""
         bucket, key = _place(uri)
         with _as_os_error():
             upload_object(self._client, content, {"Bucket": bucket, "Key": key}, kind)
 
     def list_parts(self, uri: str) -> list[str]:
-        """See `JobStore`."""
         bucket, folder = _place(uri)
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{folder}/part-")
         found = [each for page in pages for each in page.get("Contents", []) if each["Size"]]
         return sorted(f"s3://{bucket}/{each['Key']}" for each in found)
 
     def etag(self, uri: str) -> str:
-        """See `JobStore`."""
         bucket, key = _place(uri)
         with _as_os_error():
             return self._client.head_object(Bucket=bucket, Key=key)["ETag"]
@@ -246,12 +241,11 @@ class Addresses:
     """Addresses of which one version is read; InputError where the object is replaced meanwhile."""
 
     def size(self, address: str) -> int:
-        """See `lakegate.engine.read.data_source.Store`."""
         pin = self.pins.get(address)
         return store_for(address).size(address) if pin is None else pin.size
 
     def part(self, address: str, start: int, length: int) -> bytes:
-        """See `lakegate.engine.read.data_source.Store`; S3 refuses a range that begins after the end."""
+        """S3 refuses a range that begins after the end."""
         length = min(length, self.size(address) - start)
         if length <= 0:
             return b""
@@ -259,7 +253,7 @@ class Addresses:
         return store_for(address).part(address, start, length) if pin is None else _buckets().pinned(pin, start, length)
 
     def stream(self, address: str) -> BinaryIO:
-        """See `Store`; read in ranges, so that no connection waits for what is done with the bytes."""
+        """Read in ranges, so that no connection waits for what is done with the bytes."""
         return BufferedReader(AddressedFile(self, address), _AHEAD)
 
 

@@ -74,7 +74,7 @@ class Bounded(Process):
     """The native engine, within the bounds of the function."""
 
     def split(self, _source: Source, _rejected: Rejected) -> Shares | None:
-        """See `Backend`: nothing is written here."""
+        """Nothing is written here."""
         raise DoesNotFitError("rows")
 
 

@@ -177,7 +177,6 @@ class GatewayEvent:
 
     @property
     def id(self) -> str:
-        """The request's id."""
         return str(self.event["requestContext"]["requestId"])
 
     def request(self) -> HttpRequest:

@@ -53,7 +53,6 @@ class Metric(Enum):
 
     @property
     def spec(self) -> MetricSpec:
-        """Its properties."""
         return METRICS[self]
 
     @property

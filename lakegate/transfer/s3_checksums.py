@@ -31,9 +31,7 @@ LANES: Final = 4096
 class Checksum(Protocol):
     """Is given bytes piece by piece."""
 
-    def update(self, data: bytes, /) -> object:
-        """Add bytes."""
-        ...
+    def update(self, data: bytes, /) -> object: ...
 
     def digest(self) -> bytes:
         """The value of all bytes so far."""

@@ -124,7 +124,6 @@ class LakegateAcceptedSensor(BaseSensorOperator):
         )
 
     def poke(self, context: Mapping[str, Any]) -> PokeReturnValue:
-        """Look once."""
         del context
         client = LakegateHook(self.lakegate_conn_id).get_conn()
         try:

@@ -66,7 +66,6 @@ class VerdictTrigger(LakegateTrigger):
         return "lakegate_airflow.lakegate_triggers.VerdictTrigger", {each: getattr(self, each) for each in names}
 
     def look(self, client: Client) -> dict[str, Any] | None:
-        """See `LakegateTrigger`."""
         found = client.workload(self.workload, self.contract)
         return found if found["status"] in FINISHED else None
 
@@ -86,5 +85,4 @@ class AcceptedTrigger(LakegateTrigger):
         return "lakegate_airflow.lakegate_triggers.AcceptedTrigger", {each: getattr(self, each) for each in names}
 
     def look(self, client: Client) -> dict[str, Any] | None:
-        """See `LakegateTrigger`."""
         return client.accepted(self.contract, self.dataset, datetime.fromisoformat(self.since))

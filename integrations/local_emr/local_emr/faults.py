@@ -145,11 +145,9 @@ class Orders:
         self._waiting: list[FaultOrder] = []
 
     def add(self, document: Mapping[str, Any]) -> None:
-        """Take an order."""
         self._waiting.append(read_order(document))
 
     def clear(self) -> None:
-        """Forget all orders."""
         self._waiting.clear()
 
     def documents(self) -> list[dict[str, Any]]:

@@ -106,7 +106,6 @@ class EventBridge:
         self._thread.start()
 
     def put(self, sent: Event, delay: float = 0.0) -> None:
-        """See `Outlet`."""
         with self._changed:
             heapq.heappush(self._due, (time.monotonic() + delay, next(self._order), sent))
             self._changed.notify()

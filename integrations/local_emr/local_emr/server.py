@@ -233,13 +233,11 @@ class Service:
             return self._orders.documents()
 
     def create_application(self, request: Members) -> Members:
-        """CreateApplication."""
         if request["type"].upper() != "SPARK":
             raise Invalid("Value at 'type': only Spark applications are played by the local EMR Serverless")
         return self._once(("CreateApplication",), request, self._new_application)
 
     def get_application(self, request: Members) -> Members:
-        """GetApplication."""
         return {"application": self._application(request).document()}
 
     def list_applications(self, request: Members) -> Members:
@@ -289,7 +287,6 @@ class Service:
         return {}
 
     def start_job_run(self, request: Members) -> Members:
-        """StartJobRun."""
         application = self._application(request)
         refuse_unsupported(request)
         refuse_workers(read_parameters(request["jobDriver"]["sparkSubmit"].get("sparkSubmitParameters", "")).cluster)
@@ -327,16 +324,13 @@ class Service:
         return {"applicationId": run.application.id, "jobRunId": run.id}
 
     def list_tags(self, request: Members) -> Members:
-        """ListTagsForResource."""
         return {"tags": self._tagged(request).get("tags", {})}
 
     def tag(self, request: Members) -> Members:
-        """TagResource."""
         self._tagged(request).setdefault("tags", {}).update(request["tags"])
         return {}
 
     def untag(self, request: Members) -> Members:
-        """UntagResource."""
         tags = self._tagged(request).get("tags", {})
         for key in request["tagKeys"]:
             tags.pop(key, None)

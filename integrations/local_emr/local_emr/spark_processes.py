@@ -167,17 +167,15 @@ class Processes:
         self.seats = seats
 
     def start(self) -> None:
-        """See `Executor`: there is nothing to make ready."""
+        """There is nothing to make ready."""
 
     def ready(self) -> bool:
-        """See `Executor`."""
         return True
 
     def close(self) -> None:
-        """See `Executor`: the caller stops the runs first, and no process outlives its run."""
+        """The caller stops the runs first, and no process outlives its run."""
 
     def run(self, job: JobAttempt, stop: Stop) -> int:
-        """See `Executor`."""
         job.folder.mkdir(parents=True, exist_ok=True)
         with (job.folder / "stdout").open("wb") as out, (job.folder / "stderr").open("wb") as err:
             process = subprocess.Popen(  # noqa: S603 - running what it is given is the trade of this service
@@ -199,7 +197,6 @@ class Processes:
         return code
 
     def command(self, job: JobAttempt) -> list[str]:
-        """The command line."""
         return [sys.executable, str(job.entry), *job.arguments]
 
 
@@ -409,7 +406,6 @@ class Seat:
         return driver is not None and driver.alive and driver.ready.is_set()
 
     def run(self, job: JobAttempt, stop: Stop) -> int:
-        """See `Executor`."""
         driver = self._fitting(job)
         with stop.calls(driver.kill):
             code = driver.run(job)
@@ -464,16 +460,15 @@ class Resident:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """See `Executor`; StartError where Java is missing."""
+        """StartError where Java is missing."""
         require_java()
         self._seats[0].start()
 
     def ready(self) -> bool:
-        """See `Executor`."""
         return any(seat.ready() for seat in self._seats)
 
     def run(self, job: JobAttempt, stop: Stop) -> int:
-        """See `Executor`; the caller admits no more runs than there are seats."""
+        """The caller admits no more runs than there are seats."""
         needs = Needs.of(self._surroundings, job)
         with self._lock:
             seat = next((seat for seat in self._free if seat.fits(needs)), self._free[0])
@@ -485,7 +480,6 @@ class Resident:
                 self._free.insert(0, seat)
 
     def close(self) -> None:
-        """See `Executor`."""
         for seat in self._seats:
             seat.close()
 
@@ -497,7 +491,7 @@ class Submitted(Processes):
     """Executor: `spark-submit` with the settings of the run."""
 
     def start(self) -> None:
-        """See `Executor`; StartError where Java is missing."""
+        """StartError where Java is missing."""
         require_java()
 
     def command(self, job: JobAttempt) -> list[str]:

@@ -203,7 +203,6 @@ class Document:
 
     @property
     def top(self) -> Place:
-        """The root place."""
         return Place(self.root, (), self.root.mark)
 
     def at(self, path: str) -> Place:

@@ -114,7 +114,7 @@ def groups(program: Program, keys: Keys) -> str:
 
 
 def sharing(connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys, limit: int) -> pa.Table:
-    """See `Sharing`: first the keys, then the records that have one of these few, of whatever number."""
+    """First the keys, then the records that have one of these few, of whatever number."""
     names = [f"k{at}" for at in range(len(keys.fields))]
     first = ", ".join(f"{name} NULLS FIRST" for name in names)
     few = f"SELECT {', '.join(names)} FROM ({groups(program, keys)}) WHERE n > 1 ORDER BY {first} LIMIT {limit}"  # noqa: S608 - generated names

@@ -245,12 +245,10 @@ class AvroReader:
     store: Store
 
     def described(self, address: str) -> Table:
-        """See `Reader`."""
         with closing(self.store.stream(address)) as source:
             return describe_file(source)
 
     def batches(self, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """See `Reader`."""
         with closing(AddressedFile(self.store, share.address)) as file:
             try:
                 yield from _batches(file, share, names)

@@ -113,23 +113,19 @@ class _Values:
         self._there = bytearray()
 
     def read(self, block: bytes, at: int) -> int:
-        """See `Column`."""
         value, at = self._one(block, at)
         self.put(value)
         return at
 
     def put(self, value: Any) -> None:  # noqa: ANN401 - whatever the column is of
-        """Take a value."""
         self._append(value)
         self._there.append(1)
 
     def skip(self) -> None:
-        """See `Column`."""
         self._append(None)
         self._there.append(0)
 
     def taken(self) -> pa.Array:
-        """See `Column`."""
         there, self._there = self._there, bytearray()
         valid = None if 0 not in there else bit_array(there).buffers()[1]
         return pa.Array.from_buffers(self._kind, len(there), [valid, *self._buffers()])
@@ -221,16 +217,13 @@ class Nulls:
         self._count = 0
 
     def read(self, _: bytes, at: int) -> int:
-        """See `Column`."""
         self._count += 1
         return at
 
     def skip(self) -> None:
-        """See `Column`."""
         self._count += 1
 
     def taken(self) -> pa.Array:
-        """See `Column`."""
         count, self._count = self._count, 0
         return pa.nulls(count)
 
@@ -246,7 +239,6 @@ class Optional:
         self.skip, self.taken = column.skip, column.taken
 
     def read(self, block: bytes, at: int) -> int:
-        """See `Column`."""
         branch, at = read_number(block, at)
         if not 0 <= branch < len(self._branches):
             raise unreadable("inside")
@@ -275,7 +267,6 @@ class Others:
         return read
 
     def taken(self) -> pa.Array:
-        """See `Column`."""
         for branch in self._branches:
             if branch is not None:
                 branch.taken()
@@ -291,20 +282,17 @@ class Records:
         self._there = bytearray()
 
     def read(self, block: bytes, at: int) -> int:
-        """See `Column`."""
         for column in self._members:
             at = column.read(block, at)
         self._there.append(1)
         return at
 
     def skip(self) -> None:
-        """See `Column`."""
         for column in self._members:
             column.skip()
         self._there.append(0)
 
     def taken(self) -> pa.Array:
-        """See `Column`."""
         there, self._there = bit_array(self._there), bytearray()
         arrays = [column.taken() for column in self._members]
         kind = pa.struct([pa.field(name, each.type) for name, each in zip(self._names, arrays, strict=True)])
@@ -320,7 +308,6 @@ class Lists:
         self._count = self._empty = 0
 
     def read(self, block: bytes, at: int) -> int:
-        """See `Column`."""
         count, at = read_number(block, at)
         while count:
             if count < 0:
@@ -337,7 +324,6 @@ class Lists:
         return at
 
     def skip(self) -> None:
-        """See `Column`."""
         self._end(there=0)
 
     def _end(self, there: int) -> None:
@@ -350,7 +336,6 @@ class Lists:
             raise unreadable("bomb")
 
     def taken(self) -> pa.Array:
-        """See `Column`."""
         missing = pc.invert(bit_array(self._there))
         ends = pa.Array.from_buffers(pa.int32(), len(self._ends), [None, pa.py_buffer(self._ends)])
         self._there, self._ends = bytearray(), array("i", [0])

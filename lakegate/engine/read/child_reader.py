@@ -55,13 +55,11 @@ class ApartReader:
         return type(self), (self.store,)
 
     def described(self, address: str) -> Table:
-        """See `Reader`."""
         (answer,) = self._answers(address, "footer")
         table: Table = pickle.loads(answer)  # noqa: S301 - our own process wrote it
         return table
 
     def batches(self, share: Share, names: list[str]) -> Iterator[Any]:
-        """See `Reader`."""
         with closing(self._answers(share.address, "inside", share, names)) as answers:
             for answer in answers:
                 with pa.ipc.open_stream(answer) as stream:
@@ -156,11 +154,9 @@ class _AskedStore:
     answered: BinaryIO
 
     def size(self, _: str) -> int:
-        """See `Store`."""
         return self.length
 
     def part(self, _: str, start: int, length: int) -> bytes:
-        """See `Store`."""
         _send(self.answered, b"R", _BYTES.pack(start, length))
         message = _received(self.asked)
         if message is None:
@@ -168,7 +164,7 @@ class _AskedStore:
         return message[1]
 
     def stream(self, _: str) -> BinaryIO:
-        """See `Store`; no table is read as a stream."""
+        """No table is read as a stream."""
         return BytesIO()
 
 

@@ -356,7 +356,6 @@ class CsvSource(TextSource):
     """A delivery of CSV files."""
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
-        """See `Source`."""
         before = 0
         for block, size in self.blocks(share):
             chunk = self._chunk(block, size, before, is_first=share.start == 0 and before == 0)
@@ -380,7 +379,6 @@ class CsvSource(TextSource):
                     yield block[start:end], 0 if start else size
 
     def originals(self, share: Share) -> Iterator[pa.Table]:
-        """See `Source`."""
         csv, has_one_column = self.plan.csv, len(self.columns.found) == 1
         header, mark = csv.header and share.start == 0, BOM if csv.encoding == UTF_8 else b""
         for lines in self.lines(share):

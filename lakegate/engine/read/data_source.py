@@ -31,15 +31,12 @@ class AddressedFile(io.RawIOBase):
         """The error of the storage, which means nothing about the file itself."""
 
     def readable(self) -> bool:
-        """See `io.RawIOBase`."""
         return True
 
     def seekable(self) -> bool:
-        """See `io.RawIOBase`."""
         return True
 
     def tell(self) -> int:
-        """The position."""
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
@@ -243,17 +240,14 @@ class LocalStore:
     """Files of this machine (`lakegate.engine.read.data_source.Store`)."""
 
     def size(self, address: str) -> int:
-        """See `Store`."""
         return path_of(address).stat().st_size
 
     def part(self, address: str, start: int, length: int) -> bytes:
-        """See `Store`."""
         with path_of(address).open("rb") as file:
             file.seek(start)
             return file.read(length)
 
     def stream(self, address: str) -> BinaryIO:
-        """See `Store`."""
         return path_of(address).open("rb")
 
 

@@ -176,7 +176,6 @@ class JsonSource(TextSource):
     """Aliases of the lists whose elements are compared with each other."""
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
-        """See `Source`."""
         line, most = 0, max(1, MAX_CELLS // max(1, len(self.plan.fields)))
         for texts, taken in self.texts(share):
             start, is_begun = 0, False
@@ -186,7 +185,6 @@ class JsonSource(TextSource):
                 yield chunk
 
     def originals(self, share: Share) -> Iterator[pa.Table]:
-        """See `Source`."""
         before = 0
         for texts, _ in self.texts(share):
             yield line_table([(row, text) for row, text in enumerate(texts, before) if text.strip(_SPACE)])

@@ -112,7 +112,6 @@ class LevelColumns:
     ends: list[int] = dataclasses.field(default_factory=list)
 
     def begin(self, place: str) -> None:
-        """Begin an element."""
         self.places.append(place)
         self.cells.rows += 1
 
@@ -137,7 +136,6 @@ class RowColumns:
         return self.levels[declared.level].cells if declared.level else self.rows
 
     def begin(self) -> None:
-        """Begin a row."""
         self.rows.rows += 1
         self._extra_of_row = 0
 

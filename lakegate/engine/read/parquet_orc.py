@@ -73,7 +73,6 @@ class ArrowReader:
         return ArrowReader, (self.open, self.store)
 
     def described(self, address: str) -> Table:
-        """See `Reader`."""
         with closing(AddressedFile(self.store, address)) as file:
             opened = self._opened(file, address)
             parts = tuple((each.name, physical_of(each)) for each in opened.schema)
@@ -86,7 +85,6 @@ class ArrowReader:
             return table
 
     def batches(self, share: Share, names: list[str]) -> Iterator[Any]:
-        """See `Reader`."""
         with closing(AddressedFile(self.store, share.address)) as file:
             opened = self._opened(file, share.address)
             yield from _bounded(file, opened.read(file, range(share.start, share.end), names))

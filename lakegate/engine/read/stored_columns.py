@@ -549,17 +549,14 @@ class TableSource:
 
     @property
     def kinds(self) -> dict[str, Physical]:
-        """See `Source`."""
         kinds = dict(self.tables[0].schema.parts)
         return {name: kinds[name] for name in self.names}
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """See `Source`."""
         return tuple(table.rows for table in self.tables)
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
-        """See `Source`."""
         row = 0
         for batch in self.reader.batches(share, self.names):
             for piece in self._pieces(batch):
@@ -567,7 +564,6 @@ class TableSource:
                 row += piece.num_rows
 
     def originals(self, share: Share) -> Iterator[pa.Table]:
-        """See `Source`."""
         row = 0
         for batch in self.reader.batches(share, self.names):
             columns = self._columns(batch)

@@ -101,12 +101,10 @@ class Anchor:
 
     @property
     def key(self) -> str:
-        """Of its object."""
         return anchor_key(self.date, self.part)
 
     @property
     def signed_text(self) -> bytes:
-        """The signed text."""
         unsigned = canonical_json({name: value for name, value in encode(self).items() if name != "signatures"})
         return PREFIX + sha256(unsigned).encode()
 

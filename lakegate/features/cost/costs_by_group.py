@@ -23,7 +23,6 @@ class Spent:
     total: BilledCost | None = None
 
     def add(self, cost: BilledCost | None) -> None:
-        """One more delivery."""
         self.deliveries += 1
         self.unknown += cost is None
         self.total = self.total.plus(cost) if self.total else cost

@@ -195,16 +195,13 @@ class _OneObject:
     data: ObjectVersion
 
     def size(self, _: str) -> int:
-        """See `Store`."""
         return self.data.size
 
     def part(self, _: str, start: int, length: int) -> bytes:
-        """See `Store`."""
         where = Address(self.data.bucket, self.data.key, self.data.version)
         return self.objects.read(where, start, length)
 
     def stream(self, address: str) -> BinaryIO:
-        """See `Store`."""
         return BufferedReader(AddressedFile(self, address), _AHEAD)
 
 

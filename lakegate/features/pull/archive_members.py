@@ -64,7 +64,7 @@ class ArchiveMembers:
     def open(
         self, contract: str, pull: Pull, unless: SourceIdentity, begun: SourceIdentity | None = None, at: int = 0
     ) -> AbstractContextManager[OpenedSource | None]:
-        """See `Transfer`. A member is never continued: it begins again."""
+        """A member is never continued: it begins again."""
         if not pull.member:
             return self.transfer.open(contract, pull, unless, begun, at)
         if begun is not None:

@@ -101,7 +101,6 @@ class _Reader:
     has_ended: bool = False
 
     def read(self, length: int) -> bytes:
-        """See `OpenedSource`."""
         with _failing():
             body = read_exactly(self._piece, length)
             if len(body) < length and not self.has_ended:

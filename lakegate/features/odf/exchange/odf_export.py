@@ -270,7 +270,6 @@ class _Writer:
                 yield self.write(at, entry)
 
     def write(self, at: AnyBlock, event: Event, added: AddedSlice | None = None) -> OdfBlock:
-        """The next block."""
         time, before = _moment(at.system_time), self.state
         if before is None:
             block = MetadataBlock(time, None, 0, event)
@@ -405,11 +404,9 @@ class _Plans:
     known: dict[str, Fields]
 
     def text(self, block: Block) -> bytes:
-        """See `odf_blocks`."""
         return self.dependencies.plan_at(block.plan, block.workload)
 
     def fields(self, block: Block) -> Fields:
-        """See `odf_blocks`."""
         from lakegate.features.odf.slices.slice_writer import plan_fields  # noqa: PLC0415 - the engine is for this command alone
 
         if block.plan not in self.known:

@@ -196,13 +196,12 @@ class _Attached:
         return ledger_in(self._note_attachments(links))
 
     def plan_of(self, block: Block) -> bytes:
-        """See `odf_blocks`."""
         if self.plan is None:
             raise InputError(f"the plan of the block {block.height} is missing")
         return self.plan
 
     def fields_of(self, block: Block) -> Fields:
-        """See `odf_blocks`: the columns follow from the plan, whatever the dataset says of them."""
+        """The columns follow from the plan, whatever the dataset says of them."""
         from lakegate.features.odf.slices.slice_writer import plan_fields  # noqa: PLC0415 - the engine is for ledgers with slices
 
         if block.plan not in self.known:

@@ -134,7 +134,7 @@ class FolderPlace:
         return str(self.path)
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """See `OdfSource`. A pipe or a device, which may never end, is no file."""
+        """A pipe or a device, which may never end, is no file."""
         try:
             with open(os.open(self.path / name, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123 - a pipe without a writer would wait
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -148,7 +148,7 @@ class FolderPlace:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """See `OdfPlace`. The lock ends with the process that holds it, however that ends; its file is removed."""
+        """The lock ends with the process that holds it, however that ends; its file is removed."""
         for entry in (self.path / name for name in FOLDERS):
             if entry.is_symlink():
                 raise InputError(f"{entry} is a symbolic link, which would be written through: give another folder")
@@ -169,7 +169,6 @@ class FolderPlace:
                     place.parent.rmdir()
 
     def head(self) -> OdfHead | None:
-        """See `OdfPlace`."""
         with suppress(NotFound):
             text = read_object(self, HEAD, LONGEST_HEAD).decode(errors="replace").strip()
             return OdfHead(text, text)
@@ -181,7 +180,6 @@ class FolderPlace:
         return place.stat().st_size if place.is_file() and not place.is_symlink() else None
 
     def put(self, name: str, body: bytes | Path) -> None:
-        """See `OdfPlace`."""
         with self.new(name) as part, part.open("wb") as target:
             for piece in FolderPlace(body.parent).pieces(body.name) if isinstance(body, Path) else (body,):
                 target.write(piece)
@@ -208,7 +206,6 @@ class FolderPlace:
                 (self.path / name).rmdir()
 
     def set_head(self, text: str, before: OdfHead | None) -> None:
-        """See `OdfPlace`."""
         if self.head() != before:
             raise InputError(f"{self.path} was changed by somebody else: repeat the command")
         os.sync()  # a head that survives a loss of power names files that do, too; once, as it takes milliseconds for each file
@@ -266,7 +263,6 @@ class Added:
 
     @property
     def fields(self) -> tuple[Mapping[str, Any], ...]:
-        """The columns."""
         return _fields(self.schema)
 
 
@@ -446,16 +442,14 @@ class S3Place:
         return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """See `OdfSource`."""
         with port_errors():
             yield from client("s3").get_object(**self._at(name))["Body"].iter_chunks(PIECE)
 
     def locked(self) -> AbstractContextManager[None]:
-        """See `OdfPlace`. Whole objects get their names at once, and the head is replaced only as it was read."""
+        """Whole objects get their names at once, and the head is replaced only as it was read."""
         return nullcontext()
 
     def head(self) -> OdfHead | None:
-        """See `OdfPlace`."""
         try:
             with port_errors():
                 response = client("s3").get_object(**self._at(HEAD))
@@ -465,7 +459,6 @@ class S3Place:
         return OdfHead(text, response["ETag"])
 
     def put(self, name: str, body: bytes | Path) -> None:
-        """See `OdfPlace`."""
         with body.open("rb") if isinstance(body, Path) else BytesIO(body) as file:
             try:
                 with port_errors("absent"):
@@ -478,7 +471,6 @@ class S3Place:
                     client("s3").put_object(Body=file, ChecksumAlgorithm="SHA256", **self._at(name))
 
     def set_head(self, text: str, before: OdfHead | None) -> None:
-        """See `OdfPlace`."""
         condition = {"IfNoneMatch": "*"} if before is None else {"IfMatch": before.token}
         try:
             with port_errors("head"):
@@ -503,7 +495,7 @@ class WebSource:
         return self.url
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """See `OdfSource`. SourceError where the server sends less than SLOWEST after its first seconds."""
+        """SourceError where the server sends less than SLOWEST after its first seconds."""
         url = f"{self.url}/{name}"
         own = {"Authorization": self.authorization} if self.authorization else {}
         request = Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "lakegate", **own})  # noqa: S310 - http(s)

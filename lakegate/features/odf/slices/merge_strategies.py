@@ -180,7 +180,6 @@ class MergedDelivery:
         return slices, Merged(*numbers, self.order.runs, left if run else self.order.runs, run)
 
     def rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
-        """The accepted rows."""
         for entry in self.accepted.slices:
             yield from entry.rows(self.accepted.columns, connection)
 
@@ -281,7 +280,6 @@ class SnapshotDelivery(MergedDelivery):
     """The changes of a snapshot to its dataset."""
 
     def write(self, workspace: Workspace) -> tuple[tuple[WrittenSlice, ...], Merged]:
-        """See `MergedDelivery`."""
         order, begin, runs = self.order.snapshot, self.begin, self.order.runs
         assert order is not None
         times = _Times(begin.event_time)
