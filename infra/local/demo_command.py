@@ -126,11 +126,11 @@ def _announced(
     return _finished(dependencies, upload, known_id(send(api, contract, path, announced)), began)
 
 
-def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: Path) -> DeliveryStatus | None:
+def _pulled(there: DeployedStack, dependencies: Dependencies, dataset: str, path: Path) -> DeliveryStatus | None:
     """Offer one file in the bucket of a partner, let the stack fetch it, and wait until it is finished; None without pulls."""
     began, s3, function = time.monotonic(), client("s3"), f"{there.name}-pull"
     try:
-        ask_service("lambda", "invoke", FunctionName=function)  # it finds the new line, which is not due yet
+        ask_service("lambda", "invoke", FunctionName=function)  # it finds the new dataset, which is not due yet
     except NotFound:
         terminal.note(
             f"{PULLED.key} is left out: this stack was started without pulls (`lakegate local down` stops it)"
@@ -139,9 +139,9 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
     with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
         s3.create_bucket(Bucket=PARTNER, CreateBucketConfiguration={"LocationConstraint": there.region})
     s3.put_object(Bucket=PARTNER, Key=SOURCE, Body=path.read_bytes())
-    dependencies.run(run_now(dependencies, line))
+    dependencies.run(run_now(dependencies, dataset))
     ask_service("lambda", "invoke", FunctionName=function)
-    end = next(iter(dependencies.rows("pulls").get(line).ends), None)
+    end = next(iter(dependencies.rows("pulls").get(dataset).ends), None)
     if end is None or end.outcome is not PullOutcome.FETCHED:
         what = f"ended as {end.outcome} ({end.reason})" if end else "has not ended"
         raise SetUpError(f"the pull {what}: look at `lakegate pull list --local`.")

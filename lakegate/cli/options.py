@@ -17,9 +17,9 @@ AsJson: TypeAlias = Annotated[bool, Option("--json", help="One JSON document on 
 Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Confirm the effects beforehand, for scripts.")]
 
 DATASET_NAME: Final = "<contract>/<dataset>_v<major>, or a part that only one dataset has: orders_v1, orders."
-_line = Argument(help=DATASET_NAME)
-DatasetName: TypeAlias = Annotated[str, _line]
-OptionalDatasetName: TypeAlias = Annotated[str | None, _line]
+_dataset = Argument(help=DATASET_NAME)
+DatasetName: TypeAlias = Annotated[str, _dataset]
+OptionalDatasetName: TypeAlias = Annotated[str | None, _dataset]
 DatasetFilter: TypeAlias = Annotated[
     str | None, Option(help="Only those of a contract or a dataset: shop, orders, shop/orders_v1.")
 ]

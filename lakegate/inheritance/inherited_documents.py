@@ -137,10 +137,10 @@ def identity_of(text: bytes) -> tuple[str, str]:
 def parents_by_name(needs: Mapping[str, bytes]) -> Parents:
     """The parents among pinned documents, by their names."""
 
-    def find(contract: str, line: int) -> ParentDocument | None:
+    def find(contract: str, number: int) -> ParentDocument | None:
         for name, text in needs.items():
             found, _, version = name.rpartition("@")
-            if found == contract and major(version) == line:
+            if found == contract and major(version) == number:
                 return ParentDocument(text, find, is_published=True)
         return None
 

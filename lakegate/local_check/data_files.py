@@ -169,7 +169,7 @@ def _version(path: Path, algorithm: str) -> PartVersion:
 
 
 def files_by_dataset(contract: Contract, plan: Plan, named: list[str], others: Iterable[Contract]) -> References:
-    """Files by the line they stand for, with the plan they are read by.
+    """Files by the dataset they stand for, with the plan they are read by.
 
     `named`: `NAME=FILE`, the name a dataset of the contract, or of another one as the plan's rules name it.
     `others`: those other contracts. InputError for a name that no dataset has, or whose contract is not given.
@@ -180,55 +180,55 @@ def files_by_dataset(contract: Contract, plan: Plan, named: list[str], others: I
         name, _, path = each.partition("=")
         if not path:
             raise InputError(f"--reference {each}: write NAME=FILE, with a dataset of the contract or CONTRACT/DATASET")
-        line = _line(contract, plan, name)
-        if line not in found:
-            found[line] = (_plan(line, contracts), [])
-        found[line][1].append(Path(path))
+        dataset = _named_dataset(contract, plan, name)
+        if dataset not in found:
+            found[dataset] = (_plan(dataset, contracts), [])
+        found[dataset][1].append(Path(path))
     return found
 
 
-def _line(contract: Contract, plan: Plan, name: str) -> str:
+def _named_dataset(contract: Contract, plan: Plan, name: str) -> str:
     if contract.dataset(name) is not None:
         return full_dataset_name(contract.id, name, major(contract.version))
-    lines = referred_datasets(plan.checks)
-    found = [line for line in lines if name in _names(line)]
+    datasets = referred_datasets(plan.checks)
+    found = [dataset for dataset in datasets if name in _names(dataset)]
     if len(found) == 1:
         return found[0]
     if found:
         raise InputError(f"--reference {name}: several datasets have this name: write one of {', '.join(found)}")
-    known = f"rules refer to {', '.join(lines)}" if lines else "no rule refers to another dataset"
+    known = f"rules refer to {', '.join(datasets)}" if datasets else "no rule refers to another dataset"
     raise InputError(f"--reference {name}: neither a dataset of the contract nor one that a rule refers to; {known}")
 
 
-def _names(line: str) -> set[str]:
+def _names(dataset: str) -> set[str]:
     """Possible names of a dataset: with and without its contract, with and without its major version."""
-    dataset = line.rpartition("/")[2]
-    return {line, line.rpartition("_v")[0], dataset, dataset.rpartition("_v")[0]}
+    name = dataset.rpartition("/")[2]
+    return {dataset, dataset.rpartition("_v")[0], name, name.rpartition("_v")[0]}
 
 
-def _plan(line: str, contracts: Iterable[Contract]) -> Plan:
+def _plan(full_name: str, contracts: Iterable[Contract]) -> Plan:
     for contract in contracts:
         for dataset in contract.datasets:
-            if full_dataset_name(contract.id, dataset.name, major(contract.version)) == line:
+            if full_dataset_name(contract.id, dataset.name, major(contract.version)) == full_name:
                 return plan_of(contract, dataset.name)
     raise InputError(
-        f"--reference: {line} is a dataset of another contract: give its document with --reference-contract FILE"
+        f"--reference: {full_name} is a dataset of another contract: give its document with --reference-contract FILE"
     )
 
 
 def link_references(references: References, folder: Path) -> tuple[Reference, ...]:
     """The same in the words of the job; plans and links to the files are put into a folder."""
     return tuple(
-        _reference(line, *found, folder / f"accepted-{at}") for at, (line, found) in enumerate(references.items())
+        _reference(dataset, *found, folder / f"accepted-{at}") for at, (dataset, found) in enumerate(references.items())
     )
 
 
-def _reference(line: str, plan: Plan, files: list[Path], folder: Path) -> Reference:
+def _reference(dataset: str, plan: Plan, files: list[Path], folder: Path) -> Reference:
     parts = [link_file(path, folder, number) for number, path in enumerate(files)]
     address = folder / "plan.json"
     address.write_bytes(plan.to_bytes())
     uri, digest = address.as_uri(), plan.digest
-    return Reference(line, 0, tuple(AcceptedPart(part.as_uri(), part.stat().st_size, uri, digest) for part in parts))
+    return Reference(dataset, 0, tuple(AcceptedPart(part.as_uri(), part.stat().st_size, uri, digest) for part in parts))
 
 
 def link_file(path: Path, folder: Path, number: int) -> Path:

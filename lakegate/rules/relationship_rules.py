@@ -48,7 +48,7 @@ def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields
         return (skip_check(rule, fields, str(error.args[0])),)
     to = f"{target.dataset}.{'+'.join(column.field for column in target.columns)}"
     found = check(rule, fields, Metric.UNMATCHED_ROWS, accept=Tier(NONE), wanted=f"found in {brief(to)}", unit=unit)
-    is_own = target.full_name == _line(contract, dataset.name)
+    is_own = target.full_name == _full_name(contract, dataset.name)
     return (replace(found, query=_query(dataset, fields, target, is_own=is_own, of_all=unit is Unit.PERCENT)),)
 
 
@@ -92,7 +92,7 @@ def _one(contract: Contract, to: str, own: Field) -> tuple[str, str, QueryColumn
     for dataset in contract.datasets:
         named = dataset.named(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else ()
         for field in (each for each in named if _is_plain(dataset, each)):
-            return dataset.name, _line(contract, dataset.name), QueryColumn(field.name, field.type, field.scale)
+            return dataset.name, _full_name(contract, dataset.name), QueryColumn(field.name, field.type, field.scale)
     raise LookupError(
         f"{brief(to)} is not a field of this contract; a field of another contract is written {form_elsewhere(contract)}"
     )
@@ -103,7 +103,7 @@ def form_elsewhere(contract: Contract) -> str:
     return FULLY_QUALIFIED if contract.format.startswith("ODCS") else "lakegate://contract/dataset_v1/field"
 
 
-def _line(contract: Contract, dataset: str) -> str:
+def _full_name(contract: Contract, dataset: str) -> str:
     try:
         return full_dataset_name(contract.id, dataset, major(contract.version))
     except InputError:

@@ -106,10 +106,10 @@ class QueryNames:
         if name == self.dataset.name:
             return QueryRelation(name, columns)
         try:
-            line = full_dataset_name(self.contract.id, name, major(self.contract.version))
+            full_name = full_dataset_name(self.contract.id, name, major(self.contract.version))
         except InputError:
             raise UntranslatedError("it reads another dataset, and its contract has no semantic version") from None
-        return QueryRelation(name, columns, delivered=False, full_name=line)
+        return QueryRelation(name, columns, delivered=False, full_name=full_name)
 
     def find_dataset(self, name: str, place: Position) -> Dataset:
         """The dataset that an identifier refers to; RefusedError if there is none."""

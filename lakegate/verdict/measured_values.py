@@ -48,19 +48,19 @@ def seconds_each(queries: int) -> float:
     return min(TIME_LIMIT, ALL_QUERIES / max(1, queries))
 
 
-def why_not_compared(references: Iterable[Reference], lines: Iterable[str]) -> str | None:
-    """The message if these lines have no accepted data to compare with, else None."""
+def why_not_compared(references: Iterable[Reference], datasets: Iterable[str]) -> str | None:
+    """The message if these datasets have no accepted data to compare with, else None."""
     parts = {reference.dataset: reference.parts for reference in references}
-    for line in lines:
-        if line not in parts:
-            return f"no accepted data of {line} was given to compare with"
-        if not parts[line]:
-            return f"nothing of {line} has been accepted yet"
+    for dataset in datasets:
+        if dataset not in parts:
+            return f"no accepted data of {dataset} was given to compare with"
+        if not parts[dataset]:
+            return f"nothing of {dataset} has been accepted yet"
     return None
 
 
 def datasets_compared(query: Query) -> list[str]:
-    """The lines whose accepted data a query needs."""
+    """The datasets whose accepted data a query needs."""
     return [relation.full_name for relation in query.relations if relation.full_name and not relation.delivered]
 
 

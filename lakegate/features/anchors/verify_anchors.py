@@ -148,9 +148,9 @@ class _Checked(NamedTuple):
         }
 
 
-def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> CommandResult[_Checked]:
+def verify_anchors(place: str, dataset: str | None, options: AnchorOptions) -> CommandResult[_Checked]:
     """The proof of anchors at a place for a dataset, or for every chain that they name."""
-    if options.file is not None and line is None:
+    if options.file is not None and dataset is None:
         raise InputError("--yaml has one chain: name its dataset")
     with ExitStack() as context:
         there: DeployedStack | None = None
@@ -159,7 +159,7 @@ def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> Comm
         else:
             enter_stack(options.stack, local=options.local)
             context.enter_context(readable_errors())
-        checked = _check_anchors(place, line, options, there)
+        checked = _check_anchors(place, dataset, options, there)
     return CommandResult(checked, _in_words(checked), 1 if checked.faults else 0)
 
 

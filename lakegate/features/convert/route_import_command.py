@@ -124,9 +124,9 @@ def _plan_import(dependencies: Dependencies, declared: DeclaredRoute) -> Import:
         return Import(declared, "skipped")
     try:
         seen = dependencies.registry.contract(declared.contract)
-        dataset = _line(seen, declared)
+        number = _major_number(seen, declared)
         plan = plan_route(
-            dependencies, declared.prefix, declared.contract, _dataset(seen, declared, dataset), dataset, seen=seen
+            dependencies, declared.prefix, declared.contract, _dataset(seen, declared, number), number, seen=seen
         )
     except InputError as error:
         return Import(declared, "refused", reason=str(error))
@@ -144,7 +144,7 @@ def _add_route(dependencies: Dependencies, planned: Import) -> Import:
     return planned
 
 
-def _line(seen: RegistrySnapshot, declared: DeclaredRoute) -> int:
+def _major_number(seen: RegistrySnapshot, declared: DeclaredRoute) -> int:
     if declared.major is not None:
         return declared.major
     newest = max((entry.version for entry in seen.standing), key=precedence, default=None)

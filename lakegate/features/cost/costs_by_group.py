@@ -28,7 +28,7 @@ class Spent:
         self.total = self.total.plus(cost) if self.total else cost
 
 
-def _line(delivery: Delivery) -> str:
+def _dataset(delivery: Delivery) -> str:
     row, block = delivery.row, delivery.block
     return block.chain if block else row.pin.dataset if row and row.pin else NOBODY
 
@@ -42,7 +42,7 @@ def _day(delivery: Delivery) -> str:
     return delivery.at.date().isoformat() if delivery.at else NOBODY
 
 
-GROUPINGS: Final[Mapping[str, Callable[[Delivery], str]]] = {"line": _line, "producer": _producer, "day": _day}
+GROUPINGS: Final[Mapping[str, Callable[[Delivery], str]]] = {"line": _dataset, "producer": _producer, "day": _day}
 
 
 def spent_by(grouping: str, deliveries: Iterable[Delivery]) -> dict[str, Spent]:

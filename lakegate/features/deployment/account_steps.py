@@ -352,12 +352,12 @@ def _again(trial: Trial) -> str:
     trial.upload("again-readings", [text])
     deleted = trial.lakegate("stack", "delete", "--yes", "--timeout", str(HOUR))
     trial.deploy(**deleted["parameters"])
-    line = "lakegate-day-one-again/readings_v1"
-    trial.lakegate("verify", line, "--objects")
+    dataset = "lakegate-day-one-again/readings_v1"
+    trial.lakegate("verify", dataset, "--objects")
     upload = trial.upload("again-readings", [text], codes=(1,))
     if not upload["duplicate_of"]:
         raise SmokeError(f"the old content is {upload['verdict']}: {upload['reasons']}")
-    return f"the chain of {line} continues, and what it had accepted is a duplicate"
+    return f"the chain of {dataset} continues, and what it had accepted is a duplicate"
 
 
 def _private_network(trial: Trial) -> str:

@@ -198,8 +198,8 @@ def publish(dependencies: Dependencies, file: File, *, as_json: AsJson = False) 
     body = InputDocument(file).read()
     workflow = _read(body, as_json=as_json)
     published = dependencies.run(publish_workflow(dependencies, body))
-    line = workflow.name.partition(".")[0]
-    words = (f"Published {workflow.name}.", f"  Contracts name it in the extension: workflow: {line}")
+    name = workflow.name.partition(".")[0]
+    words = (f"Published {workflow.name}.", f"  Contracts name it in the extension: workflow: {name}")
     return CommandResult(select_fields(PublishedWorkflow, workflow, document=published.document), words)
 
 

@@ -151,8 +151,8 @@ def published_workflows(dependencies: Dependencies) -> tuple[PlannedWorkflow, ..
 
 def workflow_named(dependencies: Dependencies, name: str) -> PlannedWorkflow | None:
     """The newest release of a workflow with its major number, e.g. of `strict@1`; None if none is published."""
-    workflow, _, line = name.partition("@")
-    publication = newest_release(dependencies.registry.contract(f"{PREFIX}{workflow}"), int(line))
+    workflow, _, number = name.partition("@")
+    publication = newest_release(dependencies.registry.contract(f"{PREFIX}{workflow}"), int(number))
     return _read(dependencies, publication) if publication else None
 
 
