@@ -48,49 +48,49 @@ WRITTEN = replace(FULL, revision=1)
 
 def test_a_line_is_read_as_it_was_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written is active."""
-    assert ports.lines.get(NAME) == DatasetState(NAME)
-    written = ports.lines.write(FULL, *record_writes(RECORD), POSTED)
+    assert ports.datasets.get(NAME) == DatasetState(NAME)
+    written = ports.datasets.write(FULL, *record_writes(RECORD), POSTED)
 
-    assert (written, ports.lines.get(NAME)) == (WRITTEN, WRITTEN)
+    assert (written, ports.datasets.get(NAME)) == (WRITTEN, WRITTEN)
     assert ports.ledger.blocks(NAME) == (RECORD,)
     assert ports.outbox.pending(10) == (NEWS,)
 
 
 def test_a_line_is_written_only_as_it_was_seen(ports: Ports) -> None:
     """Of two who have read the same line, one writes; the other one's record and message are not written."""
-    ports.lines.write(FULL)
+    ports.datasets.write(FULL)
     for stale in (FULL, replace(FULL, revision=2)):
         with pytest.raises(ConditionFailed) as refused:
-            ports.lines.write(stale, *record_writes(RECORD), POSTED)
+            ports.datasets.write(stale, *record_writes(RECORD), POSTED)
         assert refused.value.reasons == ("line", "", "", "", "")
-    ports.lines.write(WRITTEN)
+    ports.datasets.write(WRITTEN)
 
-    assert ports.lines.get(NAME) == replace(FULL, revision=2)
+    assert ports.datasets.get(NAME) == replace(FULL, revision=2)
     assert ports.ledger.head(NAME) == Head(-1, GENESIS)
     assert ports.outbox.pending(10) == ()
 
 
 def test_a_line_without_its_block_is_not_written(ports: Ports) -> None:
     """A chain that somebody else extended, and an act that is recorded, refuse the line."""
-    ports.lines.write(FULL, *record_writes(RECORD))
+    ports.datasets.write(FULL, *record_writes(RECORD))
     again = replace(RECORD, height=1, previous=ports.ledger.head(NAME).digest)
     for record, reasons in ((RECORD, ("", "head", "head", "event", "")), (again, ("", "", "", "event", ""))):
         with pytest.raises(ConditionFailed) as refused:
-            ports.lines.write(WRITTEN, *record_writes(record), POSTED)
+            ports.datasets.write(WRITTEN, *record_writes(record), POSTED)
         assert refused.value.reasons == reasons
 
-    assert ports.lines.get(NAME) == WRITTEN
+    assert ports.datasets.get(NAME) == WRITTEN
     assert ports.outbox.pending(10) == ()
 
 
 def test_lines_are_found_when_they_are_due(ports: Ports) -> None:
     """By the manifest that is behind, then by the next change; a line with nothing to do is not found."""
-    due = [ports.lines.due(NOW, 10)]
+    due = [ports.datasets.due(NOW, 10)]
     for line in (FULL, replace(WRITTEN, listed=True)):
-        ports.lines.write(line)
-        due += [ports.lines.due(NOW + timedelta(days=days), 10) for days in (-1, 0, 30)]
-    ports.lines.write(replace(FULL, revision=2, listed=True, changes=(), recorded=0))
-    due.append(ports.lines.due(NOW + timedelta(days=90), 10))
+        ports.datasets.write(line)
+        due += [ports.datasets.due(NOW + timedelta(days=days), 10) for days in (-1, 0, 30)]
+    ports.datasets.write(replace(FULL, revision=2, listed=True, changes=(), recorded=0))
+    due.append(ports.datasets.due(NOW + timedelta(days=90), 10))
 
     assert due == [(), (), (NAME,), (NAME,), (), (), (NAME,), ()]
 
@@ -99,9 +99,9 @@ def test_the_lines_found_are_the_oldest(ports: Ports) -> None:
     """A limit postpones the others."""
     for number in range(3):
         at = moment(NOW - timedelta(days=number))
-        ports.lines.write(deprecate(DatasetState(f"orders/lines_v{number}"), at, Ending()))
+        ports.datasets.write(deprecate(DatasetState(f"orders/lines_v{number}"), at, Ending()))
 
-    assert ports.lines.due(NOW, 2) == ("orders/lines_v2", "orders/lines_v1")
+    assert ports.datasets.due(NOW, 2) == ("orders/lines_v2", "orders/lines_v1")
 
 
 def test_an_accepted_delivery_makes_its_producer_known(ports: Ports) -> None:
@@ -125,14 +125,17 @@ def test_an_accepted_delivery_makes_its_producer_known(ports: Ports) -> None:
 def test_two_lines_of_a_contract_share_no_item(ports: Ports, other: str) -> None:
     """Another dataset, or another major version: what is stored of one line is not that of the other, whichever kind it is."""
     record = replace(RECORD, chain=other, event=event_id("lifecycle", other, 1))
-    ports.lines.write(FULL, *record_writes(RECORD))
-    ports.lines.write(replace(FULL, name=other, subscriptions=()), *record_writes(record))
+    ports.datasets.write(FULL, *record_writes(RECORD))
+    ports.datasets.write(replace(FULL, name=other, subscriptions=()), *record_writes(record))
     ports.deadlines.write(DatasetDeadlines(NAME, version="1.0.0"))
     ports.pulls.write(PullState(NAME, version="1.0.0"))
     ports.revalidations.write(RevalidationState(NAME, version="1.0.0"))
     ports.pauses.begin(Pause(NAME, NOW, ALICE))
 
-    assert (ports.lines.get(NAME), ports.lines.get(other)) == (WRITTEN, replace(WRITTEN, name=other, subscriptions=()))
+    assert (ports.datasets.get(NAME), ports.datasets.get(other)) == (
+        WRITTEN,
+        replace(WRITTEN, name=other, subscriptions=()),
+    )
     assert (ports.ledger.blocks(NAME), ports.ledger.blocks(other)) == ((RECORD,), (record,))
     assert ports.deadlines.get(other) == DatasetDeadlines(other)
     assert ports.pulls.get(other) == PullState(other)

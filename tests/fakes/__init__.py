@@ -79,7 +79,7 @@ class Memory:
     uploads: MemoryUploads
     validators: MemoryValidators
     signing: SigningKeys = UNSIGNED
-    _lines_written: list[tuple[datetime, DatasetState]] = field(default_factory=list, init=False)
+    _datasets_written: list[tuple[datetime, DatasetState]] = field(default_factory=list, init=False)
 
     @staticmethod
     def of(*buckets: str, lag: float = 0.0) -> Memory:
@@ -113,33 +113,33 @@ class Memory:
         return Ledger(self.table, self.signing)
 
     @property
-    def lines(self) -> DatasetRowStore[DatasetState]:
+    def datasets(self) -> DatasetRowStore[DatasetState]:
         """Lifecycle and subscriptions."""
         return dataset_lifecycles(self.table)
 
     def put_turn(self, line: str, following: int, writer: str = "") -> None:
-        """Set the turn of a line, as nobody does."""
+        """Set the turn of a dataset, as nobody does."""
         values = {"following": following, **({"writer": writer} if writer else {})}
         self.table.put(Row(turn_key(line), values))
 
     @property
     def turns(self) -> Turns:
-        """Of lines with slices."""
+        """Of datasets with slices."""
         return Turns(self.table)
 
     @property
     def deadlines(self) -> DatasetRowStore[DatasetDeadlines]:
-        """By line."""
+        """By dataset."""
         return dataset_deadlines(self.table)
 
     @property
     def pulls(self) -> DatasetRowStore[PullState]:
-        """By line."""
+        """By dataset."""
         return DatasetRowStore(self.table, "pull", "pull", PullState)
 
     @property
     def revalidations(self) -> DatasetRowStore[RevalidationState]:
-        """By line."""
+        """By dataset."""
         return DatasetRowStore(self.table, "revalidation", "revalidation", RevalidationState)
 
     @cached_property
@@ -200,7 +200,7 @@ class Memory:
 
     @cached_property
     def pauses(self) -> Stored[Pause]:
-        """By line."""
+        """By dataset."""
         return self._kept("pause", Pauses(self.table).pause_of)
 
     @cached_property
@@ -209,17 +209,17 @@ class Memory:
         return self._kept("batch", Batches(self.table).get)
 
     @cached_property
-    def stored_lines(self) -> Stored[DatasetState]:
+    def stored_datasets(self) -> Stored[DatasetState]:
         """Those that somebody has written."""
-        return self._kept("line", self.lines.get)
+        return self._kept("line", self.datasets.get)
 
     @property
-    def lines_written(self) -> list[tuple[datetime, DatasetState]]:
-        """Every write of a line with its time: for tests that compare what was in force."""
-        for each in self.changes("line")[len(self._lines_written) :]:
+    def datasets_written(self) -> list[tuple[datetime, DatasetState]]:
+        """Every write of a dataset with its time: for tests that compare what was in force."""
+        for each in self.changes("line")[len(self._datasets_written) :]:
             assert each.row is not None
-            self._lines_written.append((each.at, cast("DatasetState", each.row.values["line"].record)))
-        return self._lines_written
+            self._datasets_written.append((each.at, cast("DatasetState", each.row.values["line"].record)))
+        return self._datasets_written
 
     def changes(self, kind: str) -> list[Change]:
         """Every write of a row of a kind, in order; the list grows."""

@@ -132,7 +132,7 @@ class Environment:
     """Each status with the time when it was published, and of which version; the last one is that of the route."""
     releases: int = 0
     pauses_begun: int = 0
-    """How often somebody paused the line."""
+    """How often somebody paused the dataset."""
     judge: bool = False
     """Whether the stack has a judge function, which is given small deliveries first."""
     batch: BatchLimits = ALONE

@@ -84,9 +84,9 @@ class Scenario:
     beside: tuple[bytes, ...] = ()
     """Deliveries that land shortly before, under other keys."""
     line: str = ""
-    """The status that the line gets by its date, three minutes after the upload."""
+    """The status that the dataset gets by its date, three minutes after the upload."""
     command: str = ""
-    """A command about the line, given while the delivery is taken in."""
+    """A command about the dataset, given while the delivery is taken in."""
     answers: str = ""
     """What is answered, as often as needed: `approve`, `decline`, `silence`, or `withdraw` (approve, then decline).
 

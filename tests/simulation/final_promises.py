@@ -77,7 +77,7 @@ def _check_row(promises: Promises, row: Workload) -> None:
 
 
 def _check_held(promises: Promises, row: Workload) -> None:
-    """Its line is paused, and its bytes are where they landed."""
+    """Its dataset is paused, and its bytes are where they landed."""
     pause = promises.env.memory.pauses.get(LINE)
     if pause is None or pause.resumed is not None:
         raise Violation("P4", "a delivery stays held, and its line was resumed")

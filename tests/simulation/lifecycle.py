@@ -1,6 +1,6 @@
-"""Lifecycles in the simulation: commands, lines that change by date, and the promises about them.
+"""Lifecycles in the simulation: commands, datasets that change by date, and the promises about them.
 
-What is promised is computed a second time here, from docs/lifecycle.md: the status of a line at a time from its changes, the
+What is promised is computed a second time here, from docs/lifecycle.md: the status of a dataset at a time from its changes, the
 transitions there are, and the ids of records and messages.
 """
 
@@ -56,7 +56,7 @@ def command(env: Environment, name: str) -> Steps[DatasetState]:
 
 
 def begin(env: Environment, status: str) -> None:
-    """The line changes to a status in three minutes, by its date; one that begins as a draft is one at once."""
+    """The dataset changes to a status in three minutes, by its date; one that begins as a draft is one at once."""
     if status == "draft":
         run(command(env, "draft"), env.dependencies.clock)
         return
@@ -68,28 +68,28 @@ def begin(env: Environment, status: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A promise about lines that does not hold."""
+    """A promise about datasets that does not hold."""
 
     promise: str
     seen: str
 
 
 class Lifecycles:
-    """What was seen of lines, and of the deliveries that were judged by their status."""
+    """What was seen of datasets, and of the deliveries that were judged by their status."""
 
     def __init__(self, env: Environment) -> None:
         self.env = env
         self.seen = 0
-        """Writes of lines that were checked."""
+        """Writes of datasets that were checked."""
         self.accepted: dict[tuple[str, str], datetime] = {}
-        """When the first delivery of a line and a prefix was accepted."""
+        """When the first delivery of a dataset and a prefix was accepted."""
         self.messages: set[str] = set()
         """Ids of the messages that have to be sent."""
         self.last: dict[str, DatasetState] = {}
 
     def look(self, recorded: Collection[str]) -> Broken | None:
         """Check what was written since the last look; `recorded`: the events of all records."""
-        written = self.env.memory.lines_written
+        written = self.env.memory.datasets_written
         for at, line in written[self.seen :]:
             if broken := self._written(at, line, recorded):
                 return broken
@@ -135,13 +135,13 @@ class Lifecycles:
             self.accepted.setdefault((row.pin.dataset, row.pin.prefix), self.env.memory.clock.now())
 
     def pinned(self, row: Workload) -> Broken | None:
-        """P21: the status is the stricter one of version and line, as the line was when the delivery was observed."""
+        """P21: the status is the stricter one of version and dataset, as the dataset was when the delivery was observed."""
         pin = row.pin
         assert pin is not None
         if not pin.plan:
             return None
         at = datetime.fromisoformat(pin.judging_time)
-        lines = [(written, line) for written, line in self.env.memory.lines_written if line.name == pin.dataset]
+        lines = [(written, line) for written, line in self.env.memory.datasets_written if line.name == pin.dataset]
         there = [*([] if any(then < at for then, _ in lines) else [None]), *_current(lines, at)]
         statuses = {_status(line, at) for line in there}
         published = _current([each[:2] for each in self.env.statuses if _is_of(row, each[2])], at)
@@ -181,7 +181,7 @@ class Lifecycles:
     def finished(self, manifests: dict[str, Any]) -> Broken | None:
         """Once all is finished: what has begun is in the ledger and the manifest, and every event was sent."""
         now = self.env.memory.clock.now()
-        for name, line in self.env.memory.stored_lines.items():
+        for name, line in self.env.memory.stored_datasets.items():
             if line.recorded != sum(_time(each.at) <= now for each in line.changes):
                 return Broken("P4", "a change that began by its date is not in the ledger")
             contents = [
@@ -201,7 +201,7 @@ class Lifecycles:
 
 
 def manifests(env: Environment) -> dict[str, Any]:
-    """The lifecycle that the manifest of each line states."""
+    """The lifecycle that the manifest of each dataset states."""
     heads = {key: stored[-1].body for key, stored in env.lake.items() if key.endswith("/_manifest.json")}
     found = {
         key.removeprefix("accepted/").removesuffix("/_manifest.json"): read_json(body) for key, body in heads.items()
@@ -210,7 +210,7 @@ def manifests(env: Environment) -> dict[str, Any]:
 
 
 def _illegal(line: DatasetState) -> str:
-    """The first step of a line that the lifecycle does not have, or that comes too early; empty if there is none."""
+    """The first step of a dataset that the lifecycle does not have, or that comes too early; empty if there is none."""
     steps = [("active", ""), *((each.status.value, each.at) for each in line.changes)]
     begins = 1 if steps[1:] and steps[1][0] == "draft" else 0
     for (low, since), (high, then) in pairwise(steps[begins:]):

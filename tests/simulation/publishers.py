@@ -1,5 +1,5 @@
-"""Every order in which people who publish, route and change lines at once can move, with a crash at each step, and a sweep that
-records what has begun by its date; bugs are planted and found.
+"""Every order in which people who publish, route and change datasets at once can move, with a crash at each step, and a sweep
+that records what has begun by its date; bugs are planted and found.
 
 Each person is a use case of the product. The orders are all interleavings of what they read and write in the registry; documents
 and plans are written at the digests of their bytes, so that these writes commute, and one order of them stands for all. A
@@ -146,7 +146,7 @@ def _play(env: Environment, commands: dict[str, Command], choices: Choices, cras
         if left > 0 and choices.pick(2) == 1:
             left -= 1
             person.crash()
-    for name in list(env.memory.stored_lines):
+    for name in list(env.memory.stored_datasets):
         run(run_row(env.dependencies, TASK, name), env.memory.clock)
     env.memory.clock.sleep(INDEXED)
     run(notify(env.dependencies), env.memory.clock)
@@ -158,7 +158,7 @@ def _play(env: Environment, commands: dict[str, Command], choices: Choices, cras
 
 
 def lines_hold(env: Environment, lines: Lifecycles) -> None:
-    """What `Lifecycles` promises, and that a line with consumers before it is never active without notice."""
+    """What `Lifecycles` promises, and that a dataset with consumers before it is never active without notice."""
     if broken := lines.look(env.memory.events):
         raise Violation(broken.promise, broken.seen)
     now = moment(env.memory.clock.now())

@@ -1,4 +1,4 @@
-"""A line with slices, and a job that writes them."""
+"""A dataset with slices, and a job that writes them."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def with_watermark(late: Treatment = Treatment.ACCEPT) -> Plan:
 
 
 @dataclass(slots=True)
-class Line:
-    """A line with slices, and a job that writes them."""
+class SlicedDataset:
+    """A dataset with slices, and a job that writes them."""
 
     env: Environment
     answered: set[str] = field(default_factory=set)
     """Job runs with a result."""
 
     @staticmethod
-    def of(*bodies: bytes, plan: Plan = PLAN) -> Line:
+    def of(*bodies: bytes, plan: Plan = PLAN) -> SlicedDataset:
         env = Environment()
         env.publish("1.1.0", "active", plan)
-        line = Line(env)
+        dataset = SlicedDataset(env)
         for number, body in enumerate(bodies):
             env.upload(f"{PREFIX}{number}.csv", body)
-        return line
+        return dataset
 
     def take_in(self) -> None:
         """Take in what landed, and let its jobs answer."""
@@ -131,21 +131,21 @@ class Line:
         assert len([each for each in decided if decided_slices(each)]) <= 1
 
 
-def judged(*bodies: bytes, plan: Plan = PLAN) -> Line:
-    """A line whose deliveries were all judged from its first offset."""
-    line = Line.of(*bodies, plan=plan)
-    line.take_in()
-    return line
+def judged(*bodies: bytes, plan: Plan = PLAN) -> SlicedDataset:
+    """A dataset whose deliveries were all judged from its first offset."""
+    dataset = SlicedDataset.of(*bodies, plan=plan)
+    dataset.take_in()
+    return dataset
 
 
-def settled(line: Line) -> None:
+def settled(dataset: SlicedDataset) -> None:
     """Sweeps, and answers of jobs, until all deliveries are finished."""
-    env = line.env
+    env = dataset.env
     for _ in range(12):
         env.memory.clock.sleep(timedelta(hours=1).total_seconds())
         run(sweep(env.dependencies), env.memory.clock)
-        line.results()
-        line.hold()
-        if all(each.state in TERMINAL for each in line.rows()):
+        dataset.results()
+        dataset.hold()
+        if all(each.state in TERMINAL for each in dataset.rows()):
             return
-    pytest.fail(f"not finished: {line.rows()}")
+    pytest.fail(f"not finished: {dataset.rows()}")

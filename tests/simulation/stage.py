@@ -231,7 +231,7 @@ class Stage:
         self.start("notify", notify(self.env.dependencies))
 
     def announce(self) -> None:
-        """A producer announces a delivery to the line."""
+        """A producer announces a delivery to the dataset."""
         identity = f"{len(self.env.memory.announcements) + self.started:064x}"
         self.log("a producer announces a delivery")
         self.start("announce", announce(self.env.dependencies, WantedDelivery("orders"), identity))
@@ -319,7 +319,7 @@ class Stage:
         return f": {', '.join(named)}" if named else ""
 
     def _by_the_pause(self, worker: Worker) -> None:
-        """What is held is let go by the pause of its line: a lease that was refused before it was held does not count."""
+        """What is held is let go by the pause of its dataset: a lease that was refused before it was held does not count."""
         after, expected = worker.call.do.args
         if expected.state is State.HELD:
             worker.barred.discard(after.id)
@@ -376,7 +376,7 @@ class Stage:
         if (
             isinstance(value, DatasetState)
             and value.revision
-            and all(value != line for _, line in self.env.memory.lines_written)
+            and all(value != line for _, line in self.env.memory.datasets_written)
         ):
             raise Violation("P4", "a command was answered, and the line is another one")
         if isinstance(value, Turn):

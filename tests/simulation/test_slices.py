@@ -1,4 +1,4 @@
-"""Slices of one line: two deliveries at once, in every order of their decisions and commits, with a fault at each write."""
+"""Slices of one dataset: two deliveries at once, in every order of their decisions and commits, with a fault at each write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.schedules import SLICED, STRATEGIES, broken
 from tests.simulation.slice_promises import SlicePromises
-from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled, with_watermark
+from tests.simulation.sliced import LEDGER, SNAPSHOTS, SlicedDataset, judged, settled, with_watermark
 from tests.simulation.sliced_job import NO_DIGEST
 from tests.simulation.stage import Fault
 
@@ -39,10 +39,10 @@ EFFECTS = (Effect.SUBMIT, Effect.DECIDE, Effect.COPY, Effect.COMMIT)
 class Worker:
     """One worker that advances one delivery, stopped before each of the effects."""
 
-    def __init__(self, line: Line, at: int, fault: tuple[Effect, Fault] | None) -> None:
-        self.line, self.fault = line, fault
-        row = line.env.memory.workloads[line.env.uploads[at].workload]
-        self.steps: Steps[Any] = advance(DeliveryTurn(line.env.dependencies, row))
+    def __init__(self, dataset: SlicedDataset, at: int, fault: tuple[Effect, Fault] | None) -> None:
+        self.dataset, self.fault = dataset, fault
+        row = dataset.env.memory.workloads[dataset.env.uploads[at].workload]
+        self.steps: Steps[Any] = advance(DeliveryTurn(dataset.env.dependencies, row))
         self.call: Call | None = None
         self._go(lambda: next(self.steps))
 
@@ -106,16 +106,16 @@ def schedules() -> Iterator[Schedule]:
     yield from list(product(orders, faults))[:: 1 if FULL else 3]
 
 
-def play(line: Line, schedule: Schedule, first: int = 0) -> None:
+def play(dataset: SlicedDataset, schedule: Schedule, first: int = 0) -> None:
     """Two workers advance the deliveries from `first` on, sweeps finish them; all that must hold does, after each effect."""
     order, faults = schedule
-    workers = [Worker(line, first + at, fault) for at, fault in enumerate(faults)]
-    line.hold()
+    workers = [Worker(dataset, first + at, fault) for at, fault in enumerate(faults)]
+    dataset.hold()
     for each in (*order, *(0, 1) * 6):
         if workers[each].turn():
-            line.hold()
-            line.results()
-    settled(line)
+            dataset.hold()
+            dataset.results()
+    settled(dataset)
 
 
 @pytest.mark.simulation
@@ -123,13 +123,13 @@ def test_slices_follow_one_another_whatever_happens() -> None:
     """Two deliveries are judged from one offset: both are published, one after the other, without a gap or a row twice."""
     ends = set()
     for schedule in schedules():
-        line = judged(b"good:1", b"good:333")
-        play(line, schedule)
+        dataset = judged(b"good:1", b"good:333")
+        play(dataset, schedule)
 
-        assert [each.state for each in line.rows()] == [State.PUBLISHED, State.PUBLISHED]
-        offsets = sorted(decided_slices(each).offsets for each in line.rows())
+        assert [each.state for each in dataset.rows()] == [State.PUBLISHED, State.PUBLISHED]
+        offsets = sorted(decided_slices(each).offsets for each in dataset.rows())
         ends.add(tuple(offsets))
-        assert [each.cause for row in line.rows() for each in row.failed] in ([], [FailureCause.OVERTAKEN])
+        assert [each.cause for row in dataset.rows() for each in row.failed] in ([], [FailureCause.OVERTAKEN])
 
     assert ends == {((0, 6), (6, 14)), ((0, 8), (8, 14))}
 
@@ -139,10 +139,10 @@ def test_late_events_are_judged_by_the_watermark_of_the_deliveries_before() -> N
     """Two deliveries are judged by one watermark: the later one in the chain is judged again by that of the earlier one."""
     ends = set()
     for schedule in schedules():
-        line = judged(b"good:1@20", b"good:333@07", plan=with_watermark(Treatment.WARN))
-        play(line, schedule)
+        dataset = judged(b"good:1@20", b"good:333@07", plan=with_watermark(Treatment.WARN))
+        play(dataset, schedule)
 
-        blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
+        blocks = [each for each in dataset.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
         ends.add(tuple((each.rows, each.verdict, each.watermark) for each in blocks))
 
     low, high = "2024-05-06T00:00:00.000000Z", "2024-05-19T00:00:00.000000Z"
@@ -154,15 +154,15 @@ def test_late_events_are_judged_by_the_watermark_of_the_deliveries_before() -> N
 
 @pytest.mark.simulation
 def test_a_ledger_has_each_key_once_whatever_happens() -> None:
-    """Two deliveries with common keys are judged by one state: the line is what their order in the chain makes of it."""
+    """Two deliveries with common keys are judged by one state: the dataset is what their order in the chain makes of it."""
     ends = set()
     for schedule in schedules():
-        line = judged(b"good:1", b"good:3321", plan=LEDGER)
-        play(line, schedule)
+        dataset = judged(b"good:1", b"good:3321", plan=LEDGER)
+        play(dataset, schedule)
 
-        assert [each.state for each in line.rows()] == [State.PUBLISHED] * 2
-        assert line.published() == bytes(dict.fromkeys(b"".join(line.delivered())))
-        ends.add(line.published())
+        assert [each.state for each in dataset.rows()] == [State.PUBLISHED] * 2
+        assert dataset.published() == bytes(dict.fromkeys(b"".join(dataset.delivered())))
+        ends.add(dataset.published())
 
     assert ends == {b"god:132", b"god:321"}
 
@@ -170,57 +170,57 @@ def test_a_ledger_has_each_key_once_whatever_happens() -> None:
 @pytest.mark.simulation
 def test_a_delivery_that_was_compared_with_a_state_that_is_replaced_is_compared_again() -> None:
     """A state that a person replaces beside it is not undone by it; between its decision and its commit none is replaced."""
-    line = judged(b"good:1", plan=LEDGER)
-    settled(line)
-    turns, rebuilt = line.env.memory.turns, Address(LAKE, f"accepted/{LINE}/_state/rebuilt.bin")
+    dataset = judged(b"good:1", plan=LEDGER)
+    settled(dataset)
+    turns, rebuilt = dataset.env.memory.turns, Address(LAKE, f"accepted/{LINE}/_state/rebuilt.bin")
     for body in (b"good:12", b"good:21"):  # with a new key, and without
-        line.env.upload(f"{PREFIX}{body.decode()}.csv", body)
-        line.take_in()
-        line.env.memory.objects.put(rebuilt, line.published())
+        dataset.env.upload(f"{PREFIX}{body.decode()}.csv", body)
+        dataset.take_in()
+        dataset.env.memory.objects.put(rebuilt, dataset.published())
         now = turns.next_slice(LINE)
         turns.replace_state(LINE, now, (StateRun(rebuilt.key, now.offset, NO_DIGEST),))
-        line.env.replaced.append((StateRun(rebuilt.key, now.offset, NO_DIGEST),))
-        worker = Worker(line, -1, None)
+        dataset.env.replaced.append((StateRun(rebuilt.key, now.offset, NO_DIGEST),))
+        worker = Worker(dataset, -1, None)
         worker.turn()  # is refused
         worker.turn()
-        assert [each.cause for each in line.rows()[-1].failed] == [FailureCause.OVERTAKEN]
-        settled(line)
-        assert line.published() == b"god:12"
+        assert [each.cause for each in dataset.rows()[-1].failed] == [FailureCause.OVERTAKEN]
+        settled(dataset)
+        assert dataset.published() == b"god:12"
         assert turns.next_slice(LINE).runs[0] == StateRun(rebuilt.key, now.offset, NO_DIGEST)
 
 
 @pytest.mark.simulation
 def test_a_delivery_without_new_keys_is_published_without_a_slice() -> None:
     """It takes a turn as every other one, and a later one goes on with the same state."""
-    line = judged(b"good:1", plan=LEDGER)
-    settled(line)
+    dataset = judged(b"good:1", plan=LEDGER)
+    settled(dataset)
     for body in (b"good:", b"good:12", b"good:123"):
-        line.env.upload(f"{PREFIX}{len(body)}.csv", body)
-        settled(line)
+        dataset.env.upload(f"{PREFIX}{len(body)}.csv", body)
+        settled(dataset)
 
-    assert line.published() == b"god:123"
-    blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
+    assert dataset.published() == b"god:123"
+    blocks = [each for each in dataset.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
     assert [(each.rows, [one.rows for one in each.slices or ()]) for each in blocks] == [
         (6, [5]),
         (5, []),
         (7, [1]),
         (8, [1]),
     ]
-    assert [decided_slices(row).offsets for row in line.rows()] == [(0, 5), (5, 5), (5, 6), (6, 7)]
-    listed = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
+    assert [decided_slices(row).offsets for row in dataset.rows()] == [(0, 5), (5, 5), (5, 6), (6, 7)]
+    listed = manifest_deliveries(dataset.env.lake, manifest_key(LINE)) or []
     assert [each["published_rows"] for each in listed] == [5, 0, 1, 1]
-    assert [row.decision.counts.published_rows for row in line.rows()] == [5, 0, 1, 1]
+    assert [row.decision.counts.published_rows for row in dataset.rows()] == [5, 0, 1, 1]
 
 
-def two_snapshots(first: bytes, second: bytes) -> Line:
-    """A line with the row 1, and two later snapshots that were both judged by it."""
-    line = judged(b"good:1", plan=SNAPSHOTS)
-    settled(line)
+def two_snapshots(first: bytes, second: bytes) -> SlicedDataset:
+    """A dataset with the row 1, and two later snapshots that were both judged by it."""
+    dataset = judged(b"good:1", plan=SNAPSHOTS)
+    settled(dataset)
     for number, body in enumerate((first, second), start=1):
-        line.env.memory.clock.sleep(60)
-        line.env.upload(f"{PREFIX}{number}.csv", body)
-    line.take_in()
-    return line
+        dataset.env.memory.clock.sleep(60)
+        dataset.env.upload(f"{PREFIX}{number}.csv", body)
+    dataset.take_in()
+    return dataset
 
 
 @pytest.mark.simulation
@@ -230,12 +230,12 @@ def test_the_newest_snapshot_is_the_line_whatever_happens(first: bytes, second: 
     """Two snapshots are judged by one state: the older one changes nothing where it comes second, also after an equal one."""
     ends = set()
     for schedule in schedules():
-        line = two_snapshots(first, second)
-        play(line, schedule, first=1)
+        dataset = two_snapshots(first, second)
+        play(dataset, schedule, first=1)
 
-        assert [each.state for each in line.rows()] == [State.PUBLISHED] * 3
-        assert line.current() == set(second)
-        blocks = [each for each in line.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
+        assert [each.state for each in dataset.rows()] == [State.PUBLISHED] * 3
+        assert dataset.current() == set(second)
+        blocks = [each for each in dataset.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
         ends.add(tuple(each.verdict for each in blocks[1:]))
 
     assert ends == {("accepted", "accepted"), ("accepted", "accepted_with_warnings")}
@@ -244,11 +244,11 @@ def test_the_newest_snapshot_is_the_line_whatever_happens(first: bytes, second: 
 @pytest.mark.simulation
 def test_a_rejected_delivery_has_no_offset() -> None:
     """A rejected delivery takes no turn; what follows it begins where the slices before it end."""
-    line = judged(b"good:1", b"bad:22", b"good:333")
-    settled(line)
+    dataset = judged(b"good:1", b"bad:22", b"good:333")
+    settled(dataset)
 
-    assert [each.state for each in line.rows()] == [State.PUBLISHED, State.QUARANTINED, State.PUBLISHED]
-    assert decided_slices(line.rows()[1]) is None
+    assert [each.state for each in dataset.rows()] == [State.PUBLISHED, State.QUARANTINED, State.PUBLISHED]
+    assert decided_slices(dataset.rows()[1]) is None
 
 
 @pytest.mark.simulation
@@ -256,7 +256,7 @@ def test_a_rejected_delivery_has_no_offset() -> None:
 def test_random_schedules_meet_what_may_happen_to_slices(
     strategy: MergeStrategy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Deliveries are overtaken, watermarks set and, of a line with a merge state, states replaced; every promise holds."""
+    """Deliveries are overtaken, watermarks set and, of a dataset with a merge state, states replaced; every promise holds."""
     seen: set[str] = set()
     for name in ("is_overtaken", "marked", "state_replaced", "committed"):
         found = getattr(SlicePromises, name)
@@ -278,9 +278,9 @@ def _noting(promises: SlicePromises, found: Callable[..., str], seen: set[str], 
 @pytest.mark.simulation
 def test_overtaken_attempts_cost_none_of_a_round() -> None:
     """Six deliveries judged from one offset are all published, though one of them is judged more often than a round allows."""
-    line = judged(*(f"good:{number}".encode() * number for number in range(1, 7)))
-    settled(line)
+    dataset = judged(*(f"good:{number}".encode() * number for number in range(1, 7)))
+    settled(dataset)
 
-    assert [each.state for each in line.rows()] == [State.PUBLISHED] * 6
-    assert {each.cause for row in line.rows() for each in row.failed} == {FailureCause.OVERTAKEN}
-    assert max(len(row.failed) for row in line.rows()) > 3
+    assert [each.state for each in dataset.rows()] == [State.PUBLISHED] * 6
+    assert {each.cause for row in dataset.rows() for each in row.failed} == {FailureCause.OVERTAKEN}
+    assert max(len(row.failed) for row in dataset.rows()) > 3

@@ -22,7 +22,7 @@ from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
 from tests.fakes.validators import answer_of, results_of
 from tests.simulation.stage import Fault
-from tests.simulation.validated import FAULTS, Line, Worker, broken
+from tests.simulation.validated import FAULTS, ValidatedDataset, Worker, broken
 
 if TYPE_CHECKING:
     from tests.simulation.validated import Answer
@@ -66,34 +66,34 @@ LIES: dict[str, tuple[Answer, FailureCause]] = {
 """What a service answers, and why attempts come to nothing."""
 
 
-def effects(line: Line) -> list[Effect]:
+def effects(dataset: ValidatedDataset) -> list[Effect]:
     """The effects of one worker from intake to the end, with the jobs answered on the way."""
     seen = []
-    worker = Worker(line.intake())
+    worker = Worker(dataset.intake())
     while worker.call is not None:
         seen.append(worker.call.effect)
         worker.turn()
-    line.answer_jobs()
-    worker = Worker(advance(DeliveryTurn(line.env.dependencies, line.row)))
+    dataset.answer_jobs()
+    worker = Worker(advance(DeliveryTurn(dataset.env.dependencies, dataset.row)))
     while worker.call is not None:
         seen.append(worker.call.effect)
         worker.turn()
     return seen
 
 
-def played(line: Line, at: int, fault: Fault) -> Line:
+def played(dataset: ValidatedDataset, at: int, fault: Fault) -> ValidatedDataset:
     """The same with a fault at one effect, and sweeps afterwards."""
     count = 0
-    for steps in (line.intake, lambda: advance(DeliveryTurn(line.env.dependencies, line.row))):
-        if line.upload.workload not in line.env.memory.workloads and count:
+    for steps in (dataset.intake, lambda: advance(DeliveryTurn(dataset.env.dependencies, dataset.row))):
+        if dataset.upload.workload not in dataset.env.memory.workloads and count:
             break
         worker = Worker(steps())
         while worker.call is not None:
             worker.turn(fault if count == at else Fault.NONE)
-            line.hold()
+            dataset.hold()
             count += 1
-        line.answer_jobs()
-    return line.settled()
+        dataset.answer_jobs()
+    return dataset.settled()
 
 
 @pytest.mark.simulation
@@ -101,16 +101,16 @@ def played(line: Line, at: int, fault: Fault) -> Line:
 @pytest.mark.parametrize(("answer", "end"), [(answer_of, State.PUBLISHED), (broken, State.QUARANTINED)])
 def test_every_effect_may_fail_in_every_way(answer: Answer, end: State, judge: bool) -> None:  # noqa: FBT001 - a case
     """Whatever fails once, what the service answers decides; an attempt is lost only where its start was not answered."""
-    all_effects = effects(Line.of(answer, judge=judge))
+    all_effects = effects(ValidatedDataset.of(answer, judge=judge))
 
     assert all_effects.index(Effect.START_VALIDATION) < all_effects.index(Effect.START_JOB)
     assert all_effects.index(Effect.KEEP_ANSWERS) < all_effects.index(Effect.DECIDE)
     for at, effect in enumerate(all_effects):
         for fault in FAULTS:
-            line = played(Line.of(answer, judge=judge), at, fault)
+            dataset = played(ValidatedDataset.of(answer, judge=judge), at, fault)
             is_lost = (effect, fault) == (Effect.START_VALIDATION, Fault.UNANSWERED)
 
-            assert (line.row.state, [each.cause for each in line.row.failed]) == (
+            assert (dataset.row.state, [each.cause for each in dataset.row.failed]) == (
                 end,
                 [C.VALIDATOR_UNREACHABLE] if is_lost else [],
             ), (effect, fault)
@@ -122,12 +122,12 @@ def test_what_is_no_answer_fails_the_delivery(name: str) -> None:
     """It counts neither as kept to nor as broken: each attempt is lost with the cause, and after the last one it is FAILED."""
     answer, cause = LIES[name]
     for body in (b"good:1", b"bad:1"):
-        line = Line.of(answer, body).settled()
+        dataset = ValidatedDataset.of(answer, body).settled()
 
-        assert (line.row.state, [each.cause for each in line.row.failed]) == (State.FAILED, [cause] * 3)
-        assert line.env.memory.ledger.blocks("orders/lines_v1") == ()
-        assert [key for key in line.env.lake if key.startswith(("accepted/", "quarantine/"))] == []
-        assert len(line.env.memory.validators.started) == 3
+        assert (dataset.row.state, [each.cause for each in dataset.row.failed]) == (State.FAILED, [cause] * 3)
+        assert dataset.env.memory.ledger.blocks("orders/lines_v1") == ()
+        assert [key for key in dataset.env.lake if key.startswith(("accepted/", "quarantine/"))] == []
+        assert len(dataset.env.memory.validators.started) == 3
 
 
 @pytest.mark.simulation
@@ -141,51 +141,51 @@ def test_what_is_no_answer_fails_the_delivery(name: str) -> None:
 )
 def test_a_service_that_cannot_be_started_fails_the_delivery(refusal: PortError, cause: FailureCause) -> None:
     """No run is started for an attempt whose rules nobody would measure."""
-    line = Line.of()
-    line.env.memory.validators.refusal = refusal
-    line.settled()
+    dataset = ValidatedDataset.of()
+    dataset.env.memory.validators.refusal = refusal
+    dataset.settled()
 
-    assert (line.row.state, [each.cause for each in line.row.failed]) == (State.FAILED, [cause] * 3)
-    assert [each.id for each in line.env.memory.jobs.runs.values()] == [line.env.stranger]
+    assert (dataset.row.state, [each.cause for each in dataset.row.failed]) == (State.FAILED, [cause] * 3)
+    assert [each.id for each in dataset.env.memory.jobs.runs.values()] == [dataset.env.stranger]
 
 
 @pytest.mark.simulation
 def test_an_unregistered_validator_gets_nothing() -> None:
     """One that is removed, before or while an attempt needs it, is neither started nor asked, and the delivery is FAILED."""
-    never = Line.of(registered=False).settled()
-    removed = Line.of()
+    never = ValidatedDataset.of(registered=False).settled()
+    removed = ValidatedDataset.of()
     run(removed.intake(), removed.env.memory.clock)
     run(remove_validator(removed.env.dependencies, "probe"), removed.env.memory.clock)
     removed.settled()
 
-    for line in (never, removed):
-        assert (line.row.state, [each.cause for each in line.row.failed]) == (State.FAILED, [C.NO_VALIDATOR] * 3)
-        assert line.env.memory.validators.asked == []
+    for dataset in (never, removed):
+        assert (dataset.row.state, [each.cause for each in dataset.row.failed]) == (State.FAILED, [C.NO_VALIDATOR] * 3)
+        assert dataset.env.memory.validators.asked == []
     assert (len(never.env.memory.validators.started), len(removed.env.memory.validators.started)) == (0, 1)
 
 
 @pytest.mark.simulation
 def test_a_service_that_is_away_for_some_minutes_costs_no_delivery() -> None:
     """Attempts that its absence has cost are minutes apart, and a poll that is not answered costs none before the deadline."""
-    starting = Line.of()
+    starting = ValidatedDataset.of()
     starting.env.memory.validators.refusal = Unanswered("http-503")
     run(starting.intake(), starting.env.memory.clock)
     starting.env.memory.clock.sleep(60)
     starting.env.memory.validators.refusal = None
     starting.settled()
 
-    asked = Line.of(lambda _: Unanswered("http-503"))
+    asked = ValidatedDataset.of(lambda _: Unanswered("http-503"))
     run(asked.intake(), asked.env.memory.clock)
     asked.answer_jobs()
     run(advance(DeliveryTurn(asked.env.dependencies, asked.row)), asked.env.memory.clock)
     asked.env.memory.validators.answer = answer_of
     asked.settled()
 
-    assert [len(line.row.failed) for line in (starting, asked)] == [1, 0]
-    assert [line.row.state for line in (starting, asked)] == [State.PUBLISHED] * 2
+    assert [len(dataset.row.failed) for dataset in (starting, asked)] == [1, 0]
+    assert [dataset.row.state for dataset in (starting, asked)] == [State.PUBLISHED] * 2
 
 
-def scheduled(seed: int) -> Line:
+def scheduled(seed: int) -> ValidatedDataset:
     """Workers in a random order with random faults, while a service answers now this and now that."""
     draw = random.Random(seed)
 
@@ -193,24 +193,24 @@ def scheduled(seed: int) -> Line:
         lies = [each for each, _ in LIES.values()]
         return draw.choice([answer_of, broken, *draw.choices(lies, k=3)])(validation)
 
-    line = Line.of(answer, draw.choice([b"good:1", b"good:1", b"bad:1"]), judge=draw.random() < 0.3)
-    workers = [Worker(line.intake())]
+    dataset = ValidatedDataset.of(answer, draw.choice([b"good:1", b"good:1", b"bad:1"]), judge=draw.random() < 0.3)
+    workers = [Worker(dataset.intake())]
     for _ in range(60):
         move = draw.randrange(6)
         if move == 0 and len(workers) < 4:
-            row = line.env.memory.workloads.get(line.upload.workload)
+            row = dataset.env.memory.workloads.get(dataset.upload.workload)
             workers.append(
-                Worker(advance(DeliveryTurn(line.env.dependencies, row)) if row is not None else line.intake())
+                Worker(advance(DeliveryTurn(dataset.env.dependencies, row)) if row is not None else dataset.intake())
             )
         elif move == 1:
-            line.answer_jobs()
+            dataset.answer_jobs()
         elif workers:
             draw.choice(workers).turn(draw.choice(FAULTS) if draw.random() < 0.08 else Fault.NONE)
-        line.hold()
+        dataset.hold()
     while any(each.call is not None for each in workers):
         draw.choice(workers).turn()
-        line.hold()
-    return line.settled()
+        dataset.hold()
+    return dataset.settled()
 
 
 @pytest.mark.simulation

@@ -1,4 +1,4 @@
-"""A line of which another service measures a rule, and workers whose effects fail."""
+"""A dataset of which another service measures a rule, and workers whose effects fail."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ class Worker:
 
 
 @dataclass
-class Line:
-    """A line with a rule that a validator measures, and one delivery."""
+class ValidatedDataset:
+    """A dataset with a rule that a validator measures, and one delivery."""
 
     env: Environment
     upload: Upload
@@ -105,14 +105,14 @@ class Line:
     @staticmethod
     def of(
         answer: Answer = answer_of, body: bytes = b"good:1", *, judge: bool = False, registered: bool = True
-    ) -> Line:
+    ) -> ValidatedDataset:
         env = Environment(judge=judge)
         env.publish("1.1.0", "active", PLAN)
         env.memory.validators.answer = answer
-        line = Line(env, env.upload(KEY, body))
+        dataset = ValidatedDataset(env, env.upload(KEY, body))
         if registered:
-            line.register(SERVICE)
-        return line
+            dataset.register(SERVICE)
+        return dataset
 
     def register(self, service: ValidatorService) -> None:
         run(add_validator(self.env.dependencies, service), self.env.memory.clock)
@@ -129,7 +129,7 @@ class Line:
         for _, job in self.env.new_jobs():
             run(job, self.env.memory.clock)
 
-    def settled(self, minutes: int = 6) -> Line:
+    def settled(self, minutes: int = 6) -> ValidatedDataset:
         """Sweeps until the delivery has ended; every promise is looked at after each."""
         for _ in range(MOST_SWEEPS):
             self.answer_jobs()

@@ -300,7 +300,7 @@ def test_notifications_and_failing_channels_are_counted(stand: Stand) -> None:
     line = add_subscription(
         DatasetState("a/b_v1"), "2026-01-01T00:00:00.000000Z", "t", ["rejected"], to=["slack:a", "slack:b"]
     )
-    stand.memory.lines.write(line)
+    stand.memory.datasets.write(line)
     body = json.dumps(
         {"line": "a/b_v1", "status": "deprecated", "planned": [], "reason": "", "replacement": "", "guide": ""}
     )

@@ -417,8 +417,8 @@ def test_a_retired_contract_takes_no_announcement(served: Api) -> None:
     """As the door would refuse the data."""
     served.env.publish("1.0.0", "retired")
     refused = announced(served).body["detail"]
-    line = served.env.memory.lines.get(LINE)
-    served.env.memory.lines.write(replace(line, ending=Ending(replacement="orders/lines_v2")))
+    line = served.env.memory.datasets.get(LINE)
+    served.env.memory.datasets.write(replace(line, ending=Ending(replacement="orders/lines_v2")))
     named = announced(served).body["detail"]
 
     assert refused == "nothing can be delivered: contract-retired."

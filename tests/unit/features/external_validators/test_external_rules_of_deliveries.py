@@ -38,7 +38,7 @@ from tests.decisions import replay
 from tests.fakes.jobs import Ending
 from tests.fakes.validators import answer_of, results_of
 from tests.simulation.environment import LAKE
-from tests.simulation.validated import KEY, PLAN, SERVICE, Line, broken
+from tests.simulation.validated import KEY, PLAN, SERVICE, ValidatedDataset, broken
 
 if TYPE_CHECKING:
     from tests.simulation.validated import Answer
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 C = FailureCause
 
 
-def begun(line: Line) -> Line:
+def begun(line: ValidatedDataset) -> ValidatedDataset:
     """Taken in, with the run of its first attempt answered."""
     run(line.intake(), line.env.memory.clock)
     line.answer_jobs()
     return line
 
 
-def proceeded(line: Line) -> Line:
+def proceeded(line: ValidatedDataset) -> ValidatedDataset:
     run(advance(DeliveryTurn(line.env.dependencies, line.row)), line.env.memory.clock)
     return line
 
@@ -64,7 +64,7 @@ def running(validation: ExternalValidation) -> bytes:
 
 def test_a_validation_is_started_with_the_staged_version() -> None:
     """Its id is of workload, attempt and technology; it may read the copy that is judged, for as long as the attempt lasts."""
-    line = begun(Line.of())
+    line = begun(ValidatedDataset.of())
     ((name, validation),) = line.env.memory.validators.started.items()
     staged = line.row.staged
     assert staged is not None
@@ -81,7 +81,7 @@ def test_a_validation_is_started_with_the_staged_version() -> None:
 )
 def test_the_verdict_follows_from_all_answers(answer: Answer, state: State, verdict: str) -> None:
     """The document with all answers is kept; its digest is decided on, and reports show who measured what."""
-    line = proceeded(begun(Line.of(answer)))
+    line = proceeded(begun(ValidatedDataset.of(answer)))
     body = line.env.memory.objects.read(Address(LAKE, f"runs/{line.row.id}/merged/attempt=1/result.json"))
     report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     decision = line.row.decision
@@ -113,7 +113,7 @@ def test_the_metric_of_a_validator_is_kept(metric: object, expected: tuple[objec
     tier = {"success": True, "exception_info": {"raised_exception": False}}
     line = proceeded(
         begun(
-            Line.of(
+            ValidatedDataset.of(
                 lambda asked: answer_of(
                     asked, result=results_of(asked, metric=metric, severity={"fail": tier, "warn": tier})
                 )
@@ -130,7 +130,7 @@ def test_the_metric_of_a_validator_is_kept(metric: object, expected: tuple[objec
 
 def test_results_name_the_technology_and_its_version() -> None:
     """Over HTTP and in the documents of commands, in the form of their schemas."""
-    line = proceeded(begun(Line.of(broken)))
+    line = proceeded(begun(ValidatedDataset.of(broken)))
     report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
     (over_http,) = (each for each in results_of_report(report) if each["id"] == "order")
@@ -156,7 +156,7 @@ def test_results_name_the_technology_and_its_version() -> None:
 
 def test_nothing_is_decided_before_all_have_answered() -> None:
     """As long as a service works the delivery waits, and sweeps ask again."""
-    line = proceeded(begun(Line.of(running)))
+    line = proceeded(begun(ValidatedDataset.of(running)))
     waiting = line.row.state, len(line.env.memory.validators.asked)
     line.env.memory.validators.answer = answer_of
     line.settled()
@@ -171,8 +171,8 @@ def test_who_has_seen_the_end_of_a_run_asks_some_times_more() -> None:
     def after_a_while(validation: ExternalValidation) -> bytes:
         return answers.pop(0)(validation)
 
-    quick = begun(Line.of(after_a_while))
-    slow, short = begun(Line.of(running)), begun(Line.of(running))
+    quick = begun(ValidatedDataset.of(after_a_while))
+    slow, short = begun(ValidatedDataset.of(running)), begun(ValidatedDataset.of(running))
     hasty = replace(short.env.dependencies, remaining=lambda: 60.0)
     began = quick.env.memory.clock.now()
     for line, dependencies in ((quick, quick.env.dependencies), (slow, slow.env.dependencies), (short, hasty)):
@@ -186,7 +186,7 @@ def test_who_has_seen_the_end_of_a_run_asks_some_times_more() -> None:
 
 def test_nobody_is_asked_before_the_run_has_its_result() -> None:
     """The first hint of a job run comes before its end."""
-    line = Line.of(running)
+    line = ValidatedDataset.of(running)
     run(line.intake(), line.env.memory.clock)
     run(complete(DeliveryTurn(line.env.dependencies, line.row)), line.env.memory.clock)
 
@@ -206,7 +206,7 @@ def test_nobody_is_asked_before_the_run_has_its_result() -> None:
 )
 def test_what_is_no_answer_costs_attempts(answer: Answer, cause: FailureCause) -> None:
     """Each of them, and then the delivery is FAILED: a service that is silent decides nothing."""
-    line = Line.of(answer).settled()
+    line = ValidatedDataset.of(answer).settled()
 
     assert (line.row.state, [each.cause for each in line.row.failed]) == (State.FAILED, [cause] * 3)
     assert line.row.decision is None
@@ -218,7 +218,7 @@ def test_what_is_no_answer_costs_attempts(answer: Answer, cause: FailureCause) -
 )
 def test_no_run_is_started_for_rules_that_nobody_measures(refusal: PortError, cause: FailureCause) -> None:
     """The attempt is lost before it costs a run; the next one follows some minutes later."""
-    line = Line.of()
+    line = ValidatedDataset.of()
     line.env.memory.validators.refusal = refusal
     run(line.intake(), line.env.memory.clock)
     now, row = line.env.memory.clock.now(), line.row
@@ -232,7 +232,7 @@ def test_no_run_is_started_for_rules_that_nobody_measures(refusal: PortError, ca
 
 def test_a_service_that_is_left_out_for_a_while_is_asked_at_the_deadline() -> None:
     """The last poll counts: the attempt is not lost for what other deliveries waited for."""
-    line = begun(Line.of())
+    line = begun(ValidatedDataset.of())
     line.env.memory.validators.is_silent = True
     proceeded(line)
     waiting = line.row.state
@@ -243,11 +243,11 @@ def test_a_service_that_is_left_out_for_a_while_is_asked_at_the_deadline() -> No
 
 def test_a_removed_validator_is_neither_started_nor_asked() -> None:
     """Its name in a plan gives it no right to data."""
-    never = Line.of(registered=False).settled()
-    removed = begun(Line.of())
+    never = ValidatedDataset.of(registered=False).settled()
+    removed = begun(ValidatedDataset.of())
     run(remove_validator(removed.env.dependencies, SERVICE.name), removed.env.memory.clock)
     removed.settled()
-    other = Line.of(registered=False)
+    other = ValidatedDataset.of(registered=False)
     other.register(replace(SERVICE, technologies=("Another",)))
     other.settled()
 
@@ -258,7 +258,7 @@ def test_a_removed_validator_is_neither_started_nor_asked() -> None:
 
 def test_a_technology_may_be_spelled_otherwise_when_it_is_registered_again() -> None:
     """Spellings are compared as when a contract is published."""
-    line = Line.of(registered=False)
+    line = ValidatedDataset.of(registered=False)
     line.register(replace(SERVICE, technologies=("pro-be",)))
     proceeded(begun(line))
 
@@ -267,7 +267,7 @@ def test_a_technology_may_be_spelled_otherwise_when_it_is_registered_again() -> 
 
 def test_a_delivery_that_cannot_be_read_is_not_asked_about() -> None:
     """It is refused as without validators, whatever these would say."""
-    line = Line.of(lambda _: PortError("http-403"))
+    line = ValidatedDataset.of(lambda _: PortError("http-403"))
     run(line.intake(), line.env.memory.clock)
     row = line.row
     assert row.pin is not None
@@ -282,7 +282,7 @@ def test_a_delivery_that_cannot_be_read_is_not_asked_about() -> None:
 
 def test_the_first_document_with_answers_counts() -> None:
     """Whoever writes one later, with other answers, decides by the first one."""
-    line = begun(Line.of())
+    line = begun(ValidatedDataset.of())
     found = observe(DeliveryTurn(line.env.dependencies, line.row))
     line.env.memory.validators.answer = broken
     other = observe(DeliveryTurn(line.env.dependencies, line.row))
@@ -300,7 +300,7 @@ def test_the_first_document_with_answers_counts() -> None:
 
 def test_a_document_of_another_attempt_is_none() -> None:
     """What lies where the answers are kept has to be of this attempt."""
-    line = begun(Line.of())
+    line = begun(ValidatedDataset.of())
     found = observe(DeliveryTurn(line.env.dependencies, line.row))
     assert found is not None
     assert found.unkept is not None
@@ -314,7 +314,7 @@ def test_a_document_of_another_attempt_is_none() -> None:
 def test_a_delivery_that_stays_undecided_shows_why() -> None:
     """A rule that raised in its validator is an error of its check, also in the report of the FAILED delivery."""
     raised = {"fail": {"success": False, "exception_info": {"raised_exception": True}}, "warn": None}
-    line = Line.of(lambda asked: answer_of(asked, result=results_of(asked, severity=raised))).settled()
+    line = ValidatedDataset.of(lambda asked: answer_of(asked, result=results_of(asked, severity=raised))).settled()
     report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
 
@@ -326,7 +326,7 @@ def test_a_delivery_that_stays_undecided_shows_why() -> None:
 
 def test_a_delivery_without_answers_has_the_report_of_its_run() -> None:
     """What was measured is shown, and who has not answered."""
-    line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
+    line = ValidatedDataset.of(lambda asked: answer_of(asked, status="NOK")).settled()
     report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
 
@@ -339,7 +339,7 @@ def test_a_delivery_without_answers_has_the_report_of_its_run() -> None:
 
 def test_a_small_delivery_is_invoked_again_after_a_validator_failed() -> None:
     """What a validator does says nothing about the judge function; the deadline is that of validators, which take longer."""
-    line = Line.of(lambda asked: answer_of(asked, status="NOK"), judge=True)
+    line = ValidatedDataset.of(lambda asked: answer_of(asked, status="NOK"), judge=True)
     begun(line)
     first = line.row
     proceeded(line)
@@ -352,7 +352,7 @@ def test_a_small_delivery_is_invoked_again_after_a_validator_failed() -> None:
 
 def test_a_delivery_that_does_not_fit_is_not_asked_about_before_spark_has_judged_it() -> None:
     """The judge function's answer that it cannot hold it is no result of the rules."""
-    line = Line.of(judge=True)
+    line = ValidatedDataset.of(judge=True)
     line.env.endings = [Ending.UNFIT]
     proceeded(begun(line))
 
@@ -361,7 +361,7 @@ def test_a_delivery_that_does_not_fit_is_not_asked_about_before_spark_has_judged
 
 def test_a_delivery_with_external_rules_is_judged_alone() -> None:
     """Its validations are started before its own run."""
-    line = begun(Line.of())
+    line = begun(ValidatedDataset.of())
     places = line.env.dependencies.places
     shared = replace(places, job=replace(places.job, batch=BatchLimits(10, 1 << 20, 300)))
 
@@ -373,7 +373,7 @@ def test_each_technology_is_a_validation_of_its_own() -> None:
     rule = replace(PLAN.external[0], check="amount2", technology="Other", rule=json.dumps({"id": "amount2"}))
     checks = (*PLAN.checks, replace(PLAN.checks[-1], id="amount2", rule="amount2"))
     plan: Plan = replace(PLAN, checks=checks, external=(*PLAN.external, rule))
-    line = Line.of(lambda asked: answer_of(asked, result=results_of(asked)), registered=False)
+    line = ValidatedDataset.of(lambda asked: answer_of(asked, result=results_of(asked)), registered=False)
     line.register(replace(SERVICE, technologies=("Probe", "Other")))
     line.env.publish("1.1.0", "active", plan)
     proceeded(begun(line))
@@ -393,7 +393,7 @@ def test_each_technology_is_a_validation_of_its_own() -> None:
 
 def test_a_replay_validates_again() -> None:
     """A FAILED delivery is judged by further attempts, with validations of their own."""
-    line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
+    line = ValidatedDataset.of(lambda asked: answer_of(asked, status="NOK")).settled()
     line.env.memory.validators.answer = answer_of
     run(replay(line.env.dependencies, line.row.id), line.env.memory.clock)
     line.settled()
@@ -405,7 +405,7 @@ def test_a_replay_validates_again() -> None:
 
 def test_a_person_neither_starts_nor_asks_validators() -> None:
     """A person has no right to them: a replay costs no attempt, and the next sweep does what the person may not."""
-    line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
+    line = ValidatedDataset.of(lambda asked: answer_of(asked, status="NOK")).settled()
     memory, dependencies = line.env.memory, line.env.dependencies
     before = (line.row.failed, list(memory.validators.started), list(memory.validators.asked))
     memory.validators.refusal = AccessDenied("AccessDenied")
@@ -428,7 +428,7 @@ def test_a_person_neither_starts_nor_asks_validators() -> None:
 
 def test_a_replay_over_http_starts_no_validation() -> None:
     """The workload is only made due; the role of the API has no right to validators, either."""
-    line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
+    line = ValidatedDataset.of(lambda asked: answer_of(asked, status="NOK")).settled()
     run(judge_again(line.env.dependencies.without_lease(), line.row.id, WantedReplay("replay")), line.env.memory.clock)
 
     assert (line.row.state, len(line.env.memory.validators.started)) == (State.RECEIVED, 3)

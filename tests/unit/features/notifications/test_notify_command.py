@@ -94,7 +94,9 @@ def test_a_function_that_fails_is_no_answer(
     lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]
 ) -> None:
     """A stack of an older release does not know the request, either."""
-    monkeypatch.setattr(notify_command, "ask_service", lambda *_, **__: answer | {"Payload": io.BytesIO(answer["Payload"])})
+    monkeypatch.setattr(
+        notify_command, "ask_service", lambda *_, **__: answer | {"Payload": io.BytesIO(answer["Payload"])}
+    )
 
     assert "the function notify failed" in str(lakegate("notify", "test", "--to", CHANNEL).exception)
 

@@ -23,14 +23,14 @@ from lakegate.plan.plan import Plan
 from tests.published_schemas import validate
 from tests.reference.sampling import sampled
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
-from tests.simulation.sliced import PLAN, SIMPLE, Line, settled, with_watermark
+from tests.simulation.sliced import PLAN, SIMPLE, SlicedDataset, settled, with_watermark
 from tests.unit.features.odf.format.blocks import field
 from tests.unit.gate.ledger.ledger_chain import verify_stored
 
 PLANS = {"original": SIMPLE, "slices": PLAN, "watermark": with_watermark()}
 
 
-class Changing(Line):
+class Changing(SlicedDataset):
     """A line whose deliveries are judged by versions of its contract."""
 
     def deliver(self, plan: Plan, body: bytes) -> None:

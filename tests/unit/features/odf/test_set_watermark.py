@@ -13,29 +13,29 @@ from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.features.odf.slice_turns import Turns
 from lakegate.gate.ledger.blocks import Block, Record
 from tests.simulation.environment import LINE, PREFIX
-from tests.simulation.sliced import PLAN, Line, judged, settled, with_watermark
+from tests.simulation.sliced import PLAN, SlicedDataset, judged, settled, with_watermark
 from tests.unit.gate.ledger.ledger_chain import verify
 from tests.unit.gate.scenarios import drive
 
 MAY = "2024-05-20T00:00:00.000000Z"
 
 
-def marked(line: Line, at: str = MAY) -> object:
+def marked(line: SlicedDataset, at: str = MAY) -> object:
     return drive(line.env.dependencies, set_watermark(line.env.dependencies, LINE, datetime.fromisoformat(at)))
 
 
 @pytest.fixture
-def line() -> Line:
+def line() -> SlicedDataset:
     found = judged(b"good:1@07", plan=with_watermark(Treatment.WARN))
     settled(found)
     return found
 
 
-def blocks(line: Line) -> list[Any]:
+def blocks(line: SlicedDataset) -> list[Any]:
     return list(line.env.dependencies.ledger.blocks(LINE))
 
 
-def test_a_watermark_is_recorded_and_judges_what_follows(line: Line) -> None:
+def test_a_watermark_is_recorded_and_judges_what_follows(line: SlicedDataset) -> None:
     """Who set which one, after which; later deliveries have it, and the chain is intact. A repeated command changes nothing."""
     before = "2024-05-06T00:00:00.000000Z"
     assert [marked(line), marked(line)] == [before, MAY]
@@ -53,7 +53,7 @@ def test_a_watermark_is_recorded_and_judges_what_follows(line: Line) -> None:
     assert verify(blocks(line)) == ()
 
 
-def test_a_delivery_that_was_judged_before_is_judged_again(line: Line) -> None:
+def test_a_delivery_that_was_judged_before_is_judged_again(line: SlicedDataset) -> None:
     """Its rows are late by the new watermark, which it was not counted by."""
     line.env.upload(f"{PREFIX}late.csv", b"good:333@19")
     line.take_in()
@@ -68,7 +68,7 @@ def test_a_delivery_that_was_judged_before_is_judged_again(line: Line) -> None:
     ("at", "why"),
     [("2024-05-05T00:00:00Z", "it never moves back"), ("2099-01-01T00:00:00Z", "is to come")],
 )
-def test_a_watermark_that_cannot_be_right_is_refused(line: Line, at: str, why: str) -> None:
+def test_a_watermark_that_cannot_be_right_is_refused(line: SlicedDataset, at: str, why: str) -> None:
     """Nothing is recorded."""
     with pytest.raises(InputError, match=why):
         marked(line, at)
@@ -81,14 +81,14 @@ def test_a_line_without_slices_has_no_watermark() -> None:
         marked(judged(plan=PLAN))
 
 
-def test_no_watermark_is_set_between_a_decision_and_its_commit(line: Line) -> None:
+def test_no_watermark_is_set_between_a_decision_and_its_commit(line: SlicedDataset) -> None:
     """The block would have an earlier one than the record below it."""
     line.env.memory.put_turn(LINE, 9, "another delivery")
     with pytest.raises(InputError, match="decided and not committed"):
         marked(line)
 
 
-def test_a_busy_line_is_tried_again(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_line_is_tried_again(line: SlicedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others may extend the chain first, a bounded number of times."""
 
     def refuse(*_: object) -> None:
@@ -99,7 +99,7 @@ def test_a_busy_line_is_tried_again(line: Line, monkeypatch: pytest.MonkeyPatch)
         marked(line)
 
 
-def test_a_record_that_moves_a_watermark_back_is_a_fault(line: Line) -> None:
+def test_a_record_that_moves_a_watermark_back_is_a_fault(line: SlicedDataset) -> None:
     """Whoever writes the table: `verify` reports the record, and a block below what a record sets."""
     marked(line)
     line.env.upload(f"{PREFIX}late.csv", b"good:333@19")

@@ -48,7 +48,7 @@ def test_a_retired_version_or_line_is_not_pulled() -> None:
     by_version, by_line = scheduled(SMALL), scheduled(SMALL)
     by_version.publish("1.1.0", status="retired")
     retired = StatusChange(DatasetStatus.RETIRED, "2026-01-01T00:00:00.000000Z")
-    by_line.env.memory.lines.write(replace(by_line.env.memory.lines.get(LINE), changes=(retired,)))
+    by_line.env.memory.datasets.write(replace(by_line.env.memory.datasets.get(LINE), changes=(retired,)))
     for stage in (by_version, by_line):
         stage.tick(1)
         stage.tick(1)

@@ -33,7 +33,7 @@ from tests.fakes.jobs import Ending
 from tests.published_schemas import validate
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.sliced import PLAN as SLICED
-from tests.simulation.sliced import Line, judged
+from tests.simulation.sliced import SlicedDataset, judged
 from tests.simulation.sliced import settled as settled_line
 from tests.unit.features.erasure.test_erasure import erased, erasing, settled
 from tests.unit.features.revalidation.revalidation_stage import (
@@ -583,7 +583,7 @@ def test_slices_are_read_as_what_they_are() -> None:
     assert (len(slices), document["storage"]["format"]) == (2, "parquet")
 
 
-def sliced(*bodies: str) -> Line:
+def sliced(*bodies: str) -> SlicedDataset:
     """A line of slices with these deliveries."""
     line = judged(*map(str.encode, bodies))
     settled_line(line)

@@ -30,7 +30,7 @@ from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
 from lakegate.gate.table import Row, RowKey, StoredRecord, TableName, workloads_key
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
-from tests.simulation.sliced import SNAPSHOTS, Line, judged
+from tests.simulation.sliced import SNAPSHOTS, SlicedDataset, judged
 from tests.simulation.sliced import settled as finished
 from tests.unit.features.revalidation.revalidation_stage import SCHEDULED, RevalidationStage
 from tests.unit.gate.delivery.test_attempt_request_references import referring
@@ -177,7 +177,7 @@ def snapshot(height: int) -> Counter[str]:
     return found
 
 
-def _land(line: Line, number: int) -> None:
+def _land(line: SlicedDataset, number: int) -> None:
     line.env.memory.clock.sleep(3600)
     line.env.upload(f"{PREFIX}day-2024050{number}.csv", b"good:%d" % number)
     line.take_in()

@@ -209,7 +209,7 @@ def test_a_frequency_in_cron_ends_with_the_period_of_its_schedule() -> None:
 def test_a_retired_line_promises_nothing() -> None:
     """Its producers have been told to stop."""
     gate = promising(("frequency", 3_600))
-    lines = gate.env.memory.lines
+    lines = gate.env.memory.datasets
     retired = StatusChange(DatasetStatus.RETIRED, moment(gate.env.memory.clock.now()))
     before = lines.get(LINE)
     lines.write(replace(before, changes=(retired,), recorded=1))

@@ -110,7 +110,7 @@ def test_a_command_writes_line_record_and_message_at_once() -> None:
         "guide": "https://wiki.example/orders",
     }
 
-    assert env.memory.lines.get(LINE) == line
+    assert env.memory.datasets.get(LINE) == line
     assert (record.kind, record.actor, record.content) == (
         "lifecycle",
         ALICE,
@@ -168,7 +168,7 @@ def test_dates_are_recorded_by_the_sweep_at_the_time_they_were_planned_for() -> 
         [],
     ]
     assert kinds == ["deprecated", "sunset", "retired"]
-    assert (env.memory.lines.get(LINE).recorded, env.memory.lines.get(LINE).listed) == (3, True)
+    assert (env.memory.datasets.get(LINE).recorded, env.memory.datasets.get(LINE).listed) == (3, True)
 
 
 def test_a_plan_and_its_change_are_announced() -> None:
@@ -204,7 +204,7 @@ def test_an_illegal_command_writes_nothing() -> None:
         with pytest.raises(IllegalTransition, match="an active line is deprecated first"):
             gate.changed(command.__name__, command)
 
-    assert env.memory.lines_written == []
+    assert env.memory.datasets_written == []
 
 
 def test_a_command_without_an_answer_is_repeated_without_a_second_record() -> None:
@@ -232,7 +232,7 @@ def test_a_write_that_was_performed_twice_is_one_change() -> None:
     with pytest.raises(StopIteration) as ended:
         steps.throw(refused.value)
 
-    assert ended.value.value == env.memory.lines.get(LINE)
+    assert ended.value.value == env.memory.datasets.get(LINE)
     assert len(records(env)) == 1
 
 
@@ -263,10 +263,10 @@ def test_the_first_change_of_a_line_may_be_planned() -> None:
     gate.changed("deprecate", partial(DEPRECATE, on=day))
     env.memory.clock.sleep(60)
     run(sweep(env.dependencies), env.memory.clock)
-    planned = env.memory.lines.get(LINE)
+    planned = env.memory.datasets.get(LINE)
     env.memory.clock.sleep(DAY)
     run(sweep(env.dependencies), env.memory.clock)
-    begun = env.memory.lines.get(LINE)
+    begun = env.memory.datasets.get(LINE)
     dropped.changed("deprecate", partial(DEPRECATE, on=day))
     dropped.changed("reactivate", reactivate)
 
@@ -276,13 +276,13 @@ def test_the_first_change_of_a_line_may_be_planned() -> None:
         1,
         ["deprecate", "date"],
     )
-    assert dropped.env.memory.lines.get(LINE).changes == ()
+    assert dropped.env.memory.datasets.get(LINE).changes == ()
 
 
 def test_of_two_sweeps_at_once_one_settles_a_line() -> None:
     """The slower one finds the line settled, or leaves it to anyone who has written it."""
     gate = Gate()
-    lines = gate.env.memory.lines
+    lines = gate.env.memory.datasets
     gate.changed("deprecate", DEPRECATE)
     slow = run_row(gate.env.dependencies, TASK, LINE)
     call = next(slow)
@@ -304,7 +304,7 @@ def test_of_two_sweeps_at_once_one_settles_a_line() -> None:
 def test_a_line_that_others_write_all_the_time_is_given_up(days: int) -> None:
     """Nothing runs for ever."""
     gate = Gate()
-    lines = gate.env.memory.lines
+    lines = gate.env.memory.datasets
     gate.changed("deprecate", DEPRECATE)
     gate.env.memory.clock.sleep(days * DAY)
     steps = change(gate.env.dependencies, LINE, "reactivate", reactivate)
@@ -374,7 +374,7 @@ def test_a_line_in_sunset_refuses_new_producers() -> None:
 
     assert row.decision is not None
     assert (row.state, row.decision.reasons) == (State.QUARANTINED, ("contract-sunset", REPLACED))
-    assert replacement(env.memory.lines.get(LINE), "contract-draft") == ()
+    assert replacement(env.memory.datasets.get(LINE), "contract-draft") == ()
 
 
 def test_the_judging_time_decides_however_late_the_delivery_is_judged() -> None:
@@ -530,4 +530,4 @@ def test_a_line_fits_into_an_item() -> None:
             gate.env.dependencies.clock,
         )
 
-    assert gate.env.memory.lines.get(LINE) == DatasetState(LINE)
+    assert gate.env.memory.datasets.get(LINE) == DatasetState(LINE)

@@ -18,13 +18,13 @@ from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ports import Address
 from tests.reference.sampling import sampled
 from tests.simulation.environment import LINE, PREFIX
-from tests.simulation.sliced import PLAN, Line, settled
+from tests.simulation.sliced import PLAN, SlicedDataset, settled
 
 
 class Asked:
     """A store that knows what was read of it."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: SlicedDataset) -> None:
         self.objects, self.keys = line.env.memory.objects, list[str]()
 
     def read(self, address: Address) -> bytes:
@@ -33,23 +33,23 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def line() -> Line:
+def line() -> SlicedDataset:
     """Nine deliveries, some hours apart; two heights are a segment."""
-    made = Line.of(plan=PLAN)
+    made = SlicedDataset.of(plan=PLAN)
     for number in range(9):
         made.env.upload(f"{PREFIX}{number}.csv", b"good:" + b"1" * (number + 1))
         settled(made)
     return made
 
 
-def deliveries_of(line: Line, until: datetime | None) -> tuple[list[dict[str, Any]], list[str]]:
+def deliveries_of(line: SlicedDataset, until: datetime | None) -> tuple[list[dict[str, Any]], list[str]]:
     asked = Asked(line)
     dependencies: Dependencies = replace(line.env.dependencies, objects=asked)  # type: ignore[arg-type]  # as far as it is read
     head = read_manifest(dependencies, manifest_key(LINE), LINE)
     return whole(dependencies, head, -1, until)["deliveries"], asked.keys
 
 
-def test_later_segments_are_not_read(line: Line) -> None:
+def test_later_segments_are_not_read(line: SlicedDataset) -> None:
     """Behind the first one whose deliveries are all later, nothing is: of that one the first may have had its turn before."""
     everything, keys = deliveries_of(line, None)
     times = [datetime.fromisoformat(each["published_at"]) for each in everything]
@@ -63,7 +63,7 @@ def test_later_segments_are_not_read(line: Line) -> None:
 
 @sampled(50, 500)
 @given(st.integers(-1, 9), st.integers(-2 * 3600, 2 * 3600))
-def test_a_part_of_the_manifest_answers_as_all_of_it_does(line: Line, number: int, seconds: int) -> None:
+def test_a_part_of_the_manifest_answers_as_all_of_it_does(line: SlicedDataset, number: int, seconds: int) -> None:
     """Whatever the time is: the same slices, and the same height to continue from."""
     everything, _ = deliveries_of(line, None)
     time = datetime.fromisoformat(everything[min(max(number, 0), 8)]["published_at"])
@@ -73,7 +73,7 @@ def test_a_part_of_the_manifest_answers_as_all_of_it_does(line: Line, number: in
     assert replace(part, skipped=0) == replace(all_of_it, skipped=0)
 
 
-def published_from(line: Line, begin: datetime) -> tuple[list[dict[str, Any]], int, list[str]]:
+def published_from(line: SlicedDataset, begin: datetime) -> tuple[list[dict[str, Any]], int, list[str]]:
     """What was published since a time, from what is read, the height before it, and the keys that were read."""
     asked = Asked(line)
     dependencies: Dependencies = replace(line.env.dependencies, objects=asked)  # type: ignore[arg-type]  # as far as it is read
@@ -83,7 +83,7 @@ def published_from(line: Line, begin: datetime) -> tuple[list[dict[str, Any]], i
     return [each for each in manifest["deliveries"] if each["height"] > height], height, asked.keys
 
 
-def test_earlier_segments_are_not_read(line: Line) -> None:
+def test_earlier_segments_are_not_read(line: SlicedDataset) -> None:
     """Before the one that has an earlier delivery, nothing is; of a time before the line, all is wanted."""
     everything, _ = deliveries_of(line, None)
     times = [datetime.fromisoformat(each["published_at"]) for each in everything]
@@ -100,7 +100,7 @@ def test_earlier_segments_are_not_read(line: Line) -> None:
 @sampled(50, 500)
 @given(st.integers(0, 8), st.integers(-2 * 3600, 2 * 3600), st.integers(0, 8), st.floats(0, 1))
 def test_a_part_of_the_manifest_has_all_that_was_published_since_a_time(
-    line: Line, number: int, seconds: int, late: int, part: float
+    line: SlicedDataset, number: int, seconds: int, late: int, part: float
 ) -> None:
     """Whatever the time is, also where the clock of one delivery was behind: nothing is missed."""
     objects = line.env.memory.objects

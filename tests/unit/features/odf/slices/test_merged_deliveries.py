@@ -23,7 +23,7 @@ from lakegate.plan.plan import Plan
 from tests.decisions import replay
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
-from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled
+from tests.simulation.sliced import LEDGER, SNAPSHOTS, SlicedDataset, judged, settled
 from tests.simulation.sliced_job import NO_DIGEST
 from tests.unit.features.odf.slices.test_sliced_deliveries import only, published
 from tests.unit.gate.scenarios import drive, swapped
@@ -103,7 +103,7 @@ def test_a_request_waits_while_the_state_of_the_line_is_committed() -> None:
     assert [(row.state, row.attempt) for row in line.rows()] == [(State.PUBLISHED, 1)]
 
 
-def snapshots(*bodies: bytes, plan: Plan = SNAPSHOTS) -> Line:
+def snapshots(*bodies: bytes, plan: Plan = SNAPSHOTS) -> SlicedDataset:
     """A line of snapshots, each an hour after the one before."""
     line = judged(plan=plan)
     for number, body in enumerate(bodies):
@@ -114,7 +114,7 @@ def snapshots(*bodies: bytes, plan: Plan = SNAPSHOTS) -> Line:
     return line
 
 
-def request_of(line: Line, at: int) -> dict[str, Any]:
+def request_of(line: SlicedDataset, at: int) -> dict[str, Any]:
     """What the first attempt of a delivery was asked for."""
     where = f"runs/{line.rows()[at].id}/attempt=1/request.json"
     found: dict[str, Any] = json.loads(line.env.dependencies.objects.read(Address(LAKE, where)))["slices"]

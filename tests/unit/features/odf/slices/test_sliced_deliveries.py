@@ -25,24 +25,24 @@ from tests.published_schemas import validate
 from tests.simulation.contract import block_digest
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
-from tests.simulation.sliced import PLAN, Line, judged, settled, with_watermark
+from tests.simulation.sliced import PLAN, SlicedDataset, judged, settled, with_watermark
 from tests.unit.gate.scenarios import alarm_of, drive, swapped
 
 
-def published(*bodies: bytes, plan: Plan = PLAN) -> Line:
+def published(*bodies: bytes, plan: Plan = PLAN) -> SlicedDataset:
     line = judged(*bodies, plan=plan)
     settled(line)
     return line
 
 
-def only(line: Line) -> tuple[Workload, Block]:
+def only(line: SlicedDataset) -> tuple[Workload, Block]:
     (row,) = line.rows()
     (block,) = line.env.dependencies.ledger.blocks(LINE)
     assert isinstance(block, Block)
     return row, block
 
 
-def changed(line: Line, **change: Any) -> Workload:
+def changed(line: SlicedDataset, **change: Any) -> Workload:
     """The delivery, with another slice in the result of its first attempt."""
     (row,) = line.rows()
     where = f"runs/{row.id}/attempt=1/result.json"
