@@ -47,7 +47,7 @@ class Lazy:
 
 def client(service: str) -> Any:  # noqa: ANN401 - the caller names the type of boto3
     """The one client of a service."""
-    return Lazy(lambda: _client(service))
+    return Lazy(lambda: _create_client(service))
 
 
 def signer() -> Any:  # noqa: ANN401 - an S3Client
@@ -96,7 +96,7 @@ def _loader(path: str | None) -> Loader:
 
 
 @cache
-def _client(service: str) -> Any:  # noqa: ANN401 - as above
+def _create_client(service: str) -> Any:  # noqa: ANN401 - as above
     from botocore.config import Config  # noqa: PLC0415 - see above
 
     return session().create_client(

@@ -180,7 +180,7 @@ def of_predicates(old: Predicate, new: Predicate) -> Order:
 def implies(first: Predicate, second: Predicate) -> bool:
     """Whether every row that meets the first condition is known to meet the second one."""
     conditions = tuple(_conditions(first))
-    return all(any(_implies(condition, wanted) for condition in conditions) for wanted in _conditions(second))
+    return all(any(_implies_alone(condition, wanted) for condition in conditions) for wanted in _conditions(second))
 
 
 def _conditions(predicate: Predicate) -> Iterator[Predicate]:
@@ -191,7 +191,7 @@ def _conditions(predicate: Predicate) -> Iterator[Predicate]:
         yield predicate
 
 
-def _implies(first: Predicate, second: Predicate) -> bool:
+def _implies_alone(first: Predicate, second: Predicate) -> bool:
     match first, second:
         case OneOf(), OneOf() if first.field == second.field:
             return set(first.values) <= set(second.values)

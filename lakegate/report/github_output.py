@@ -67,10 +67,10 @@ def summary(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
     for at, delivery in enumerate(deliveries):
         if at:
             yield ""
-        yield from _summary(delivery)
+        yield from _summary_of_delivery(delivery)
 
 
-def _summary(delivery: CheckedDelivery) -> Iterator[str]:
+def _summary_of_delivery(delivery: CheckedDelivery) -> Iterator[str]:
     named = markdown(", ".join(delivery.files))
     if delivery.report is None:
         yield f"**Not judged**: {markdown(str(delivery.error))}"

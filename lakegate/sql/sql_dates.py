@@ -212,7 +212,7 @@ def part(t: Translator, name: str, of: TypedSql, *, of_function: bool = False) -
     return combine(text, SqlKind.INTEGER, of)
 
 
-def _part(name: str) -> Translate:
+def _part_by_name(name: str) -> Translate:
     return lambda t, node, scope: part(t, name, t.translate(node.this, scope), of_function=True)
 
 
@@ -385,15 +385,15 @@ FORMS: dict[type, NodeForm] = {
     **dict.fromkeys(
         (exp.TsOrDsToDate, exp.Date), form(lambda t, node, scope: as_date(_wrapped(t, node, scope)), "this", "zone")
     ),
-    exp.TimeToUnix: form(_part("epoch"), "this"),
+    exp.TimeToUnix: form(_part_by_name("epoch"), "this"),
     **{
-        each: form(_part(each.key), "this")
+        each: form(_part_by_name(each.key), "this")
         for each in (exp.Year, exp.Quarter, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second)
     },
-    exp.DayOfMonth: form(_part("day"), "this"),
-    exp.DayOfYear: form(_part("doy"), "this"),
-    exp.DayOfWeek: form(_part("dow"), "this"),
-    exp.DayOfWeekIso: form(_part("isodow"), "this"),
-    exp.Week: form(_part("week"), "this"),
-    exp.WeekOfYear: form(_part("isoweek"), "this"),
+    exp.DayOfMonth: form(_part_by_name("day"), "this"),
+    exp.DayOfYear: form(_part_by_name("doy"), "this"),
+    exp.DayOfWeek: form(_part_by_name("dow"), "this"),
+    exp.DayOfWeekIso: form(_part_by_name("isodow"), "this"),
+    exp.Week: form(_part_by_name("week"), "this"),
+    exp.WeekOfYear: form(_part_by_name("isoweek"), "this"),
 }

@@ -85,10 +85,10 @@ def constant_number(node: exp.Expr | None) -> int:
 
 def text(t: Translator, node: exp.Expr, scope: Scope) -> TypedSql:
     """Translate an expression that must be a text."""
-    return _text(t.translate(node, scope))
+    return _typed_text(t.translate(node, scope))
 
 
-def _text(sql: TypedSql) -> TypedSql:
+def _typed_text(sql: TypedSql) -> TypedSql:
     return typed_null(expect_kind(sql, SqlKind.TEXT), "VARCHAR")
 
 
@@ -155,8 +155,8 @@ DIALECT_FUNCTIONS: dict[type, NodeForm] = {
     exp.Ceil: form(_edge("ceil"), "this"),
     exp.Sqrt: plain("sqrt({})", SqlKind.DOUBLE, this=double),
     exp.Pow: plain("power({}, {})", SqlKind.DOUBLE, duckdb="pow({}, {})", this=double, expression=double),
-    exp.Lower: plain("lower({})", SqlKind.TEXT, this=_text),
-    exp.Upper: plain("upper({})", SqlKind.TEXT, duckdb="upper(replace({}, chr(223), 'ss'))", this=_text),
+    exp.Lower: plain("lower({})", SqlKind.TEXT, this=_typed_text),
+    exp.Upper: plain("upper({})", SqlKind.TEXT, duckdb="upper(replace({}, chr(223), 'ss'))", this=_typed_text),
     exp.Trim: form(_trimmed, "this", "position"),
     exp.Length: form(_length, "this", "binary"),
     exp.Substring: form(_substring, "this", "start", "length"),
@@ -166,10 +166,12 @@ DIALECT_FUNCTIONS: dict[type, NodeForm] = {
     exp.Concat: form(_concat, "expressions"),
     exp.Replace: form(_replaced, "this", "expression", "replacement"),
     exp.StartsWith: plain(
-        "startswith({}, {})", SqlKind.BOOLEAN, duckdb="starts_with({}, {})", this=_text, expression=_text
+        "startswith({}, {})", SqlKind.BOOLEAN, duckdb="starts_with({}, {})", this=_typed_text, expression=_typed_text
     ),
-    exp.EndsWith: plain("endswith({}, {})", SqlKind.BOOLEAN, duckdb="suffix({}, {})", this=_text, expression=_text),
-    exp.Contains: plain("contains({}, {})", SqlKind.BOOLEAN, this=_text, expression=_text),
+    exp.EndsWith: plain(
+        "endswith({}, {})", SqlKind.BOOLEAN, duckdb="suffix({}, {})", this=_typed_text, expression=_typed_text
+    ),
+    exp.Contains: plain("contains({}, {})", SqlKind.BOOLEAN, this=_typed_text, expression=_typed_text),
 }
 
 

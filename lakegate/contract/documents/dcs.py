@@ -275,17 +275,17 @@ def older_quality(place: Place, models: Place, notes: Notes) -> dict[str, list[R
 
 def _checks(specification: Place, engine: str, notes: Notes) -> Iterator[tuple[str, Place, dict[str, object]]]:
     """Each check with its model, its place in the document and its arguments."""
-    inner = _read(specification, notes)
+    inner = _parse_place(specification, notes)
     if not inner.entries:
         yield EVERY_MODEL, specification, {"engine": engine, "call": "", "args": {}}
     for name, place in inner.entries.items():
-        checks = _read(place, notes)
+        checks = _parse_place(place, notes)
         for item in checks.items or [checks]:
             at = item if specification.text is None and place.text is None else specification
             yield name.removeprefix(CHECKS_FOR), at, implementation_of(engine, item)
 
 
-def _read(place: Place, notes: Notes) -> Place:
+def _parse_place(place: Place, notes: Notes) -> Place:
     """The value of a place; a text is parsed as YAML or JSON."""
     if place.text is None:
         return place

@@ -273,15 +273,15 @@ class Notes:
 
 def exact(place: Place) -> object:
     """The value of a place as an immutable value; None if there is none."""
-    return _exact(place.node) if place.node is not None else None
+    return _exact_node(place.node) if place.node is not None else None
 
 
-def _exact(node: Node) -> object:
+def _exact_node(node: Node) -> object:
     match node.content:
         case tuple(items):
-            return tuple(_exact(item) for item in items)
+            return tuple(_exact_node(item) for item in items)
         case Mapping() as entries:
-            return {key: _exact(entry) for key, entry in entries.items()}
+            return {key: _exact_node(entry) for key, entry in entries.items()}
         case int() as number if not isinstance(number, bool):
             return Decimal(number)
         case scalar:

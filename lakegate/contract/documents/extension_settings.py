@@ -249,10 +249,10 @@ def pull(place: Place) -> Pull | None:
             raise InvalidValueError(f"as `{key}` {expected}", value)
     if "source" not in parts:
         raise InvalidValueError("a mapping with `source`")
-    return _pull(place, parts)
+    return _pull_of_parts(place, parts)
 
 
-def _pull(place: Place, parts: dict[str, str]) -> Pull:
+def _pull_of_parts(place: Place, parts: dict[str, str]) -> Pull:
     """A pull whose values fit their patterns. Raises InvalidValueError where they do not fit each other."""
     if parts["source"].startswith("sftp:") and "secret" not in parts:
         raise InvalidValueError("with a source over SFTP a `secret`: user, password or key, and the server's key")

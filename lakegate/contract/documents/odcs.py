@@ -203,7 +203,7 @@ def _dataset(place: Place, name: str, top: Place, notes: Notes) -> Dataset:
             [item["name"].text or "" for item in top["schema"].items],
         ),
     ]
-    rules = [_by_names(rule, top) for rule in with_paths(rules, named, notes.errors)]
+    rules = [_with_names(rule, top) for rule in with_paths(rules, named, notes.errors)]
     return Dataset(
         name=name,
         fields=named.fields,
@@ -220,7 +220,7 @@ def _dataset(place: Place, name: str, top: Place, notes: Notes) -> Dataset:
     )
 
 
-def _by_names(rule: Rule, top: Place) -> Rule:
+def _with_names(rule: Rule, top: Place) -> Rule:
     """The rule with the ids in its reference replaced by names."""
     if rule.kind != "foreignKey":
         return rule

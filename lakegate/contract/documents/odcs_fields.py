@@ -66,10 +66,10 @@ def option_rules(options: Place, logical: LogicalType | str) -> Iterator[tuple[P
         elif isinstance(logical, str):
             yield place, (logical, {"option": name, "value": exact(place)})
         else:
-            yield from ((place, rule) for rule in _option_rules(name, place, options, logical))
+            yield from ((place, rule) for rule in _rules_of_option(name, place, options, logical))
 
 
-def _option_rules(name: str, place: Place, options: Place, logical: LogicalType) -> Iterator[KindAndArguments]:
+def _rules_of_option(name: str, place: Place, options: Place, logical: LogicalType) -> Iterator[KindAndArguments]:
     if name == FORMAT:
         declared = place.text or ""
         if logical is LogicalType.STRING:

@@ -218,7 +218,7 @@ def searches_of(pattern: str) -> tuple[Search | FormPattern, ...]:
 
 def sql(pattern: str, text: str) -> str:
     """Whether a pattern is found in a text, as SQL over the SQL of the text; NULL for NULL."""
-    return f"({' AND '.join(_sql(search, text) for search in searches_of(pattern))})"
+    return f"({' AND '.join(_sql_of_search(search, text) for search in searches_of(pattern))})"
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:
@@ -226,7 +226,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     connection.create_function(FUNCTION, _found, ["VARCHAR", "VARCHAR"], "BOOLEAN", type=ARROW)
 
 
-def _sql(search: Search | FormPattern, text: str) -> str:
+def _sql_of_search(search: Search | FormPattern, text: str) -> str:
     if isinstance(search, FormPattern):
         return search.sql(text)
     name = FUNCTION if search.backtracks else "regexp_matches"

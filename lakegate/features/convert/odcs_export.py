@@ -403,11 +403,11 @@ def _lost(old: ContractVersion, new: ContractVersion) -> Iterator[str]:
         is_of_rule = change.path in rules.paths and change.kind != "rule-id"
         is_addition = change.kind == "metadata" and change.before is None
         is_moved = is_purpose and change.path in {"description", "purpose"}
-        if not (is_of_rule or is_addition or is_moved or _is_same(change)):
+        if not (is_of_rule or is_addition or is_moved or _has_another_form(change)):
             yield _words(change)
 
 
-def _is_same(change: Change) -> bool:
+def _has_another_form(change: Change) -> bool:
     """Whether ODCS and DCS have the same in another form: links, and the roles of servers."""
     if not all(side is not None and side.startswith(("{", "[")) for side in (change.before, change.after)):
         return False

@@ -73,7 +73,7 @@ STABLE_ID = re.compile(r"[A-Za-z0-9_-]+")
 """An id that ODCS 3.2 accepts (`StableId` of its schema)."""
 NO_ROW = {"mustBe": 0}
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
-_LONGEST = Decimal(10) ** 30
+_WRITTEN_AS_INTEGER = Decimal(10) ** 30
 Plain = dict[str, Any]
 """A mapping of a document, in the plain types of JSON; numbers with a point are `Decimal`."""
 Quality = Iterator[tuple[str, Plain]]
@@ -121,7 +121,7 @@ def own_id(rule: Rule) -> str | None:
 
 def number(value: Decimal) -> int | Decimal:
     """A number as it is written: whole ones without a point."""
-    return int(value) if value == value.to_integral_value() and abs(value) < _LONGEST else value
+    return int(value) if value == value.to_integral_value() and abs(value) < _WRITTEN_AS_INTEGER else value
 
 
 def list_values(values: object, kind: LogicalType) -> list[Any]:

@@ -57,7 +57,7 @@ _NOT_COLUMNS = _CONSTRAINTS | frozenset(("EXCLUDE", "FULLTEXT", "INDEX", "KEY", 
 """The words that begin a part of a table which is no column, unless a known type follows."""
 Type = exp.DataType.Type
 _INTEGERS = frozenset((Type.INT, Type.SMALLINT, Type.TINYINT, Type.MEDIUMINT))
-_LONGEST = "65535"
+_LENGTH_OF_TEXT = "65535"
 """The length of a text of Redshift that has no other: it is no bound of the values."""
 _WITHOUT_OFFSET = frozenset(("athena", "bigquery", "oracle", "postgres", "redshift", "trino"))
 """Dialects in which what sqlglot reads as TIMESTAMP has no offset from UTC: of BigQuery it is the type DATETIME."""
@@ -169,7 +169,7 @@ def with_types_of(tree: exp.Expr, dialect: str) -> exp.Expr:
             kind.set("this", Type.TIMESTAMPNTZ)
         elif dialect in WIDE_INTEGERS and kind.this in _INTEGERS:
             kind.set("this", Type.BIGINT)
-        elif dialect == "redshift" and [expression.name for expression in kind.expressions] == [_LONGEST]:
+        elif dialect == "redshift" and [expression.name for expression in kind.expressions] == [_LENGTH_OF_TEXT]:
             kind.set("expressions", [])
     return tree
 

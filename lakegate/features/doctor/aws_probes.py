@@ -134,7 +134,7 @@ def application(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The application is there, has the right release, and starts with a run that fits into it."""
     identity = examined.settings().application
     try:
-        found = _application(examined)
+        found = _read_application(examined)
     except NotFound:
         yield CAUSES["application-missing"].found(application=identity)
         return
@@ -179,7 +179,7 @@ def network(examined: ExaminedStack) -> Iterator[CauseFinding]:
         found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
         subnets = found.get("VpcConfig", {}).get("SubnetIds", [])
         yield from _reaches(examined, examined.name(part), subnets, _list_services(examined, part) if subnets else ())
-    subnets = _application(examined).get("networkConfiguration", {}).get("subnetIds", [])
+    subnets = _read_application(examined).get("networkConfiguration", {}).get("subnetIds", [])
     yield from _reaches(examined, "the job", subnets, OF_THE_JOB)
 
 
@@ -220,7 +220,7 @@ def _leads_out(route: dict[str, Any]) -> bool:
     return default and bool(route.keys() & {"NatGatewayId", "TransitGatewayId", "NetworkInterfaceId", "InstanceId"})
 
 
-def _application(examined: ExaminedStack) -> dict[str, Any]:
+def _read_application(examined: ExaminedStack) -> dict[str, Any]:
     response = examined.ask("emr-serverless", "get_application", applicationId=examined.settings().application)
     found: dict[str, Any] = response["application"]
     return found
@@ -288,7 +288,7 @@ def recovery(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 def keys(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The KMS keys of buckets and tables can be used, and the one that signs the ledger."""
-    for of, key in _keys(examined):
+    for of, key in _keys_of_buckets(examined):
         if (state := _state(examined, key)) != "Enabled":
             yield CAUSES["key-unusable"].found(key=key, of=of, state=state)
     signing = examined.settings().signing_key
@@ -305,7 +305,7 @@ def _state(examined: ExaminedStack, key: str) -> str:
         return "NotFound"
 
 
-def _keys(examined: ExaminedStack) -> Iterator[tuple[str, str]]:
+def _keys_of_buckets(examined: ExaminedStack) -> Iterator[tuple[str, str]]:
     for part in BUCKETS:
         bucket = examined.stack.output(part)
         response = examined.ask("s3", "get_bucket_encryption", Bucket=bucket)

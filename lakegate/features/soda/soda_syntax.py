@@ -138,7 +138,7 @@ def parse_check(call: str, arguments: Arguments) -> SodaCheck:
         metric=match["metric"],
         columns=tuple(_columns(match["columns"] or "")) or _list_columns(arguments),
         thresholds=(*written, *(("", interval, None) for interval in intervals(arguments)), *_of_threshold(arguments)),
-        level=_severity(_threshold(arguments)),
+        level=_severity(_threshold_argument(arguments)),
         zones={name: arguments[name] for name in ZONES if arguments.get(name) is not None},
         settings=settings,
         spelled=spelled,
@@ -329,7 +329,7 @@ _LEVELS = {"fail": None, "warn": Severity.WARN}
 
 def _of_threshold(arguments: Arguments) -> Iterator[Wanted]:
     """The bounds of a `threshold` of version 4, and those of its `additional` one, each with its level."""
-    given = _threshold(arguments)
+    given = _threshold_argument(arguments)
     yield from (("", interval, _severity(given)) for interval in intervals(given))
     more = given.get("additional")
     if more is None:
@@ -341,7 +341,7 @@ def _of_threshold(arguments: Arguments) -> Iterator[Wanted]:
     yield from ((f":{more.get('level') or 'fail'}", entry, _severity(more)) for entry in found)
 
 
-def _threshold(arguments: Arguments) -> Arguments:
+def _threshold_argument(arguments: Arguments) -> Arguments:
     given = arguments.get("threshold")
     if given is None:
         return {}
@@ -387,7 +387,7 @@ QUERIES = {
 
 def _in_version_3(parsed: SodaCheck, arguments: Arguments) -> SodaCheck:
     """A check of version 4 in the words of version 3; any other check as it is."""
-    given = _threshold(arguments)
+    given = _threshold_argument(arguments)
     metric, unit = given.get("metric"), given.get("unit")
     if parsed.metric in VERSION_4:
         counted_metric = str(metric or "count")

@@ -233,7 +233,11 @@ def recent(dependencies: Dependencies, limit: int, wanted: Wanted = EVERY) -> tu
     of = sorted({chain.partition("/")[0] for chain in wanted.chains}) if wanted.announced else ()
     announced = [each for contract in of for each in _announced(dependencies, contract, "", limit)[0]]
     rows = limit if wanted == EVERY else max(limit, SEARCHED_ROWS)
-    for delivery in (*_at_rest(dependencies, limit, wanted), *_landed(dependencies, rows), *_open(dependencies, rows)):
+    for delivery in (
+        *_merge_chains(dependencies, limit, wanted),
+        *_landed(dependencies, rows),
+        *_open(dependencies, rows),
+    ):
         known.setdefault(delivery.id, delivery)
     for failed in failed_and_staged(dependencies, frozenset(known)):
         known.setdefault(failed.id, failed)
@@ -343,7 +347,7 @@ def find_delivery(dependencies: Dependencies, name: str, among: int) -> Delivery
     )
 
 
-def _at_rest(dependencies: Dependencies, limit: int, wanted: Wanted) -> Iterator[Delivery]:
+def _merge_chains(dependencies: Dependencies, limit: int, wanted: Wanted) -> Iterator[Delivery]:
     """Finished deliveries, of all datasets the newest first: of each chain no more is read than is needed for the list."""
     count = limit if wanted == EVERY else max(limit, SEARCHED_BLOCKS)
     among = set(wanted.chains or chains(dependencies)) | (

@@ -235,14 +235,14 @@ def start_batch(turn: DeliveryTurn) -> Steps[tuple[str, str]]:
 def _closed(turn: DeliveryTurn) -> Steps[Batch]:
     batch = turn.gate.batches.get(turn.row.batch)
     while not batch.request:
-        request = json.dumps(_start_request(turn, batch.id), sort_keys=True)
+        request = json.dumps(_compose_request(turn, batch.id), sort_keys=True)
         with suppress(ConditionFailed):  # it was closed, or joined, since
             yield from perform(Effect.CLOSE_BATCH, turn.gate.batches.close, batch, request)
         batch = turn.gate.batches.get(batch.id)
     return batch
 
 
-def _start_request(turn: DeliveryTurn, batch: str) -> dict[str, object]:
+def _compose_request(turn: DeliveryTurn, batch: str) -> dict[str, object]:
     """The whole StartJobRun. The token is the batch's id: its members never change once a request is stored."""
     job, lake, output = turn.gate.places.job, turn.gate.places.lake, lake_layout.batch_prefix(batch)
     scope = BatchScope(

@@ -191,10 +191,10 @@ def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: C
     is_older = newest is not None and newest.precedence > compiled.precedence
     if not compiled.needs or is_older or not is_release(compiled.version):
         return ()
-    return tuple(_weaker_later(dependencies, compiled))
+    return tuple(_problems_to_come(dependencies, compiled))
 
 
-def _weaker_later(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
+def _problems_to_come(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
     number = major(compiled.needs[0].name.rpartition("@")[2])
     own = resolve(compiled.document, parents_by_name({need.name: need.text for need in compiled.needs})).examined.errors
     known = {(problem.code, problem.path) for problem in own}

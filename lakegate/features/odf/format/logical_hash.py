@@ -187,17 +187,17 @@ def _hash_input(array: pa.Array) -> memoryview:
         width = array.type.bit_width // 8
         begin = array.offset * width
         return memoryview(array.buffers()[1] or b"")[begin : begin + len(array) * width]
-    values = _encode_values(array)
+    values = _encode_present(array)
     offsets = _offsets(values)
     return memoryview(values.buffers()[2] or b"")[offsets[0] : offsets[-1]]
 
 
 def encode_values(array: pa.Array) -> pa.Array:
     """The bytes hashed for each value of a column that is no record, as an array of bytes without nulls."""
-    return _encode_values(_plain(array))
+    return _encode_present(_plain(array))
 
 
-def _encode_values(array: pa.Array) -> pa.Array:
+def _encode_present(array: pa.Array) -> pa.Array:
     """The bytes hashed for each value, as an array of bytes without nulls."""
     if is_type.is_boolean(array.type):
         array = pc.add(array.cast(pa.uint8()), pa.scalar(1, pa.uint8()))
@@ -214,7 +214,7 @@ def _encode_values(array: pa.Array) -> pa.Array:
 def _items(array: pa.Array) -> pa.Array:
     """The bytes hashed for the items of each list, without its length; null where the list is."""
     places = np.asarray(array.offsets, dtype=np.int64)
-    items = _encode_values(_plain(array.values[places[0] : places[-1]]))
+    items = _encode_present(_plain(array.values[places[0] : places[-1]]))
     offsets = _offsets(items)[places - places[0]]
     validity = np.packbits(np.asarray(pc.is_valid(array)), bitorder="little")
     buffers = [pa.py_buffer(validity), pa.py_buffer(offsets), items.buffers()[2]]

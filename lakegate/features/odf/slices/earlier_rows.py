@@ -68,7 +68,7 @@ def earlier_rows(
     with pa.ipc.new_file(str(path), content.schema) as writer:
         for entry in slices:
             own = records[slice(*np.searchsorted(offsets, (entry.offset, entry.offset + entry.rows)))]
-            for table in _earlier_rows(store, entry, own, content) if len(own) else ():
+            for table in _rows_of_piece(store, entry, own, content) if len(own) else ():
                 writer.write_table(table)
     with pa.memory_map(str(path)) as file:
         table = pa.ipc.open_file(file).read_all()
@@ -80,7 +80,7 @@ def earlier_rows(
     path.unlink()
 
 
-def _earlier_rows(
+def _rows_of_piece(
     store: Store, piece: PublishedSlice, records: NDArray[np.void], content: Content
 ) -> Iterator[pa.Table]:
     from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only datasets of snapshots need it
