@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from lakegate.base.json_codec import select_fields
 from lakegate.base.text import plural
+from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, facade_command
 from lakegate.cli.contracts.plan_command import plan_in_words
@@ -17,10 +18,8 @@ from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import COMMON, Dataset, Field, Shape
 from lakegate.contract.semantic_versions import major
 from lakegate.gate.datasets.dataset_states import DatasetStatus
-from lakegate.gate.registry.named_contract import chosen, snapshot_of
-from lakegate.gate.registry.parent_contracts import document_of
 from lakegate.inheritance.inherited_documents import Inherited, ParentDocument, inherited_elements, resolve
-from lakegate.library.published_contracts import ContractDocument, DescribedVersion, DescribedVersions, described
+from lakegate.library.published_contracts import ContractDocument, DatasetOfVersion, DescribedVersion, DescribedVersions
 from lakegate.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -96,18 +95,25 @@ def contracts(  # noqa: PLR0913 - a filter for each label
 
 def _rows(found: DescribedVersions) -> Iterator[tuple[str, ...]]:
     for contract in found.contracts:
-        datasets = [(one.dataset, one.status, one.prefixes) for one in contract.datasets]
+        datasets = [(one.dataset, _status(one), one.prefixes) for one in contract.datasets]
         for dataset, status, prefixes in datasets or [(COMMON, *(contract.common or (contract.status, ())))]:
             inherited = [f"inherited from {contract.inherited_from[:10]} on"] if contract.inherited_from else []
             places = ", ".join([*prefixes, *inherited])
             yield contract.contract, contract.version, status, f"{dataset}_v{major(contract.version)}", places
 
 
+def _status(dataset: DatasetOfVersion) -> str:
+    """The status of a dataset, and the next one that is planned."""
+    return ", ".join([dataset.status, *(f"{each.status} from {each.at[:10]}" for each in dataset.planned[:1])])
+
+
 @facade_command
 def show(
     there: StackFacade,
     contract: NamedContract,
-    version: Annotated[str | None, Argument(help="The version; by default the newest.")] = None,
+    version: Annotated[
+        str | None, Argument(help="The version, or latest; by default the one by which deliveries are judged now.")
+    ] = None,
     *,
     resolved: Annotated[
         bool,
@@ -124,18 +130,24 @@ def show(
     there.refuse(resolved=resolved, columns=columns)
     if not columns and not resolved:
         whole = there.document(contract, version)
+        _note(contract, whole)
         return CommandResult(whole, whole.text.splitlines())
-    dependencies = there.dependencies
-    snapshot = snapshot_of(dependencies.registry, contract)
-    found = chosen(snapshot, contract, version)
-    (described_version,) = described(dependencies, replace(snapshot, versions=(found,)), {})
-    document = document_of(dependencies, found)
+    found = there.document(contract, version)
+    _note(contract, found)
+    document = ParentDocument(found.text.encode(), there.parents(found), is_published=True)
     if columns:
-        return _columns(described_version, document)
-    plans = {dataset: json.loads(dependencies.read_lake(f"plans/{plan}.json")) for dataset, plan in found.plans}
+        return _columns(found, document)
+    read = there.dependencies.read_lake
+    plans = {each.dataset: json.loads(read(f"plans/{each.plan}.json")) for each in found.datasets}
     inherited = inherited_elements(document)
-    result = select_fields(ResolvedContract, described_version, resolved=plans, inherited=inherited)
+    result = select_fields(ResolvedContract, found, resolved=plans, inherited=inherited)
     return CommandResult(result, _resolved_in_words(plans, inherited))
+
+
+def _note(name: str, found: ContractDocument) -> None:
+    """Say on standard error which versions take effect later, or judge something else."""
+    for other, note in zip(found.beside, found.notes(), strict=True):
+        terminal.note(f"lakegate: this is {found.version}; {note}: lakegate show {name} {other.version}")
 
 
 def _columns(version: DescribedVersion, document: ParentDocument) -> CommandResult[ContractColumns]:

@@ -184,6 +184,22 @@ def test_a_changed_document_needs_a_new_number(lakegate: Lakegate) -> None:
     )
 
 
+def test_a_changed_draft_is_told_how_to_go_on(lakegate: Lakegate) -> None:
+    """The number of a draft is taken; what was published can be put in force, and the message says how."""
+    published = lakegate.ok("publish", lakegate.contract(status="draft"))
+    changed = lakegate("publish", lakegate.contract())
+    lakegate.ok("reactivate", "shop/orders_v1")
+    again = lakegate("publish", lakegate.contract())
+
+    way_out = "  In force: lakegate reactivate shop/orders_v1, or a new number without status: draft."
+    assert published.splitlines()[-1] == way_out
+    taken = "this version is published with another content: give the changed one a new number"
+    assert str(changed.exception) == (
+        f"{taken}. 1.0.0 is a draft: `lakegate reactivate shop/orders_v1` puts it in force as it was published"
+    )
+    assert str(again.exception) == taken
+
+
 def test_a_refused_document_is_shown_with_its_lines(lakegate: Lakegate) -> None:
     """Publishing lints first, in the words of `lint`; nothing is published."""
     path = lakegate.contract(integer="whole")
