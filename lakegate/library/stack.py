@@ -30,6 +30,7 @@ from lakegate.library.described_deliveries import (
     DeliveryStatus,
     StartedReplay,
     delivery_status,
+    one_delivery,
     replay_of,
     sections_of,
 )
@@ -105,7 +106,7 @@ class StackFacade:
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
         """A delivery by the id of its workload; in AWS also by the beginning of one, or a landing key."""
         _refuse_contract(contract)
-        return delivery_status(self.dependencies, find_delivery(self.dependencies, name, LATEST))
+        return one_delivery(self.dependencies, find_delivery(self.dependencies, name, LATEST))
 
     def deliveries(
         self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None

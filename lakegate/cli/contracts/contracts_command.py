@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Filter: TypeAlias = Annotated[list[str] | None, Option(help="Only contracts with this label.", metavar="NAME")]
 
 
+COLUMNS_OF_LIST: Final = ("name", "owner", "version", "status", "line", "delivered from", "contract")
 COLUMNS: Final = ("column", "type", "required", "key", "classification", "description")
 
 
@@ -89,7 +90,7 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     nothing = "No published contract has these labels and this status."
     if found.is_empty:
         nothing = "No contract is published yet: lakegate publish FILE"
-    table = Grid(("contract", "version", "status", "line", "delivered from"), _rows(found), is_wide=False)
+    table = Grid(COLUMNS_OF_LIST, _rows(found), is_wide=False)
     return CommandResult(found, [table if found.contracts else nothing])
 
 
@@ -99,7 +100,9 @@ def _rows(found: DescribedVersions) -> Iterator[tuple[str, ...]]:
         for dataset, status, prefixes in datasets or [(COMMON, *(contract.common or (contract.status, ())))]:
             inherited = [f"inherited from {contract.inherited_from[:10]} on"] if contract.inherited_from else []
             places = ", ".join([*prefixes, *inherited])
-            yield contract.contract, contract.version, status, f"{dataset}_v{major(contract.version)}", places
+            name, owner = (", ".join(contract.labels.get(label, ())) for label in ("name", "owner"))
+            line = f"{dataset}_v{major(contract.version)}"
+            yield name or dataset, owner, contract.version, status, line, places, contract.contract
 
 
 def _status(dataset: DatasetOfVersion) -> str:
@@ -155,7 +158,10 @@ def _columns(version: DescribedVersion, document: ParentDocument) -> CommandResu
     contract = resolve(document.text, document.parents).examined.contract
     assert contract is not None  # it was published
     found = {each.name: tuple(_column(each, field) for field in _flat(each.fields)) for each in contract.datasets}
-    words: list[Word] = []
+    about = [f"owner: {contract.about.owner}"] if contract.about.owner else []
+    purpose = " ".join((contract.about.description or contract.about.purpose or "").split())
+    words: list[Word] = [", ".join([f"{contract.name or contract.id} {contract.version}", *about])]
+    words += [purpose] if purpose else []
     for dataset, columns in found.items():
         words.append(f"{dataset}: {plural(len(columns), 'column')}")
         rows = (tuple(_cell(getattr(column, name)) for name in COLUMNS) for column in columns)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import DATASET_KEY
+from lakegate.contract.contract_model import DATASET_KEY, parts_of
 from lakegate.gate.datasets.dataset_states import DatasetState, DatasetStatus, strictest
 from lakegate.gate.datasets.lifecycle import refusal, replacement, warning
 from lakegate.gate.registry.named_contract import chosen
@@ -37,6 +37,22 @@ class VersionBeside:
     """The time from which it is in force (RFC 3339, UTC); null: it is."""
     prefixes: tuple[str, ...]
     """Prefixes that deliver to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextDataset:
+    """The dataset of the next major version, which replaces one."""
+
+    dataset: str = field(metadata=DATASET_KEY)
+    version: str
+    status: str
+    takes_effect: str | None
+    """The time from which it is in force (RFC 3339, UTC); null: it is, or no time is planned."""
+
+    def in_words(self) -> str:
+        """A sentence without a period."""
+        when = f"takes effect on {self.takes_effect[:10]}" if self.takes_effect else f"is {self.status}"
+        return f"{self.dataset} ({self.version}), which {when}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +107,31 @@ def versions_beside(
         if each.takes_effect or (each.is_in_force and (each.prefixes or each.version.major > used.major))
     ]
     return tuple(VersionBeside(each.version.version, each.takes_effect, each.prefixes) for each in listed)
+
+
+def next_dataset(dependencies: Dependencies, name: str) -> NextDataset | None:
+    """The dataset of the next higher major version that has the same schema object and is not retired; None if there is none."""
+    if name.startswith("_"):
+        return None  # of deliveries without a contract
+    contract, dataset, number = parts_of(name)
+    for each in _candidates(dependencies, dependencies.registry.contract(contract), contract):
+        if each.version.major > number and dataset in dict(each.version.plans):
+            full_name = each.version.full_name(dataset)
+            (state,) = (one for one in each.states if one.name == full_name)
+            status = strictest(each.version.status, state.status_at(each.now))
+            if status is not DatasetStatus.RETIRED:
+                own = replace(each, states=(state,))
+                return NextDataset(full_name, each.version.version, status, own.takes_effect)
+    return None
+
+
+def labels_of_dataset(dependencies: Dependencies, name: str) -> dict[str, str]:
+    """Name and owner, and other labels with one value, by the current version of a dataset; empty where it has none."""
+    if name.startswith("_"):
+        return {}  # of deliveries without a contract
+    contract, _, number = parts_of(name)
+    current = leading(dependencies.registry.contract(contract), contract, number)
+    return dict(current.labels) if current else {}
 
 
 def status_decisions(

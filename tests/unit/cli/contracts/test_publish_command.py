@@ -60,9 +60,11 @@ def test_a_contract_is_shown_as_deliveries_are_judged_by_it(lakegate: Lakegate) 
 
 def test_a_contract_is_shown_as_a_table_of_its_columns(lakegate: Lakegate) -> None:
     """What a consumer asks first: names, types, what is always there, and what it means."""
-    lakegate.ok("publish", lakegate.contract())
-    shown = lakegate.ok("show", "shop", "--columns").splitlines()
+    about = "name: Shop\nteam: {name: Sales}\ndescription: {purpose: What was ordered.}\n"
+    lakegate.ok("publish", lakegate.contract(**{"name: Shop\n": about}))
+    first, purpose, *shown = lakegate.ok("show", "shop", "--columns").splitlines()
 
+    assert (first, purpose) == ("Shop 1.0.0, owner: Sales", "What was ordered.")
     assert shown[0] == "orders: 2 columns"
     assert shown[1].split() == ["column", "type", "required", "key", "classification", "description"]
     assert [each.split() for each in shown[2:]] == [["id", "string", "yes"], ["amount", "integer", "public"]]
@@ -96,7 +98,14 @@ def test_contracts_are_found_by_their_labels(lakegate: Lakegate) -> None:
     assert found("--owner", "sales", "--status", "Active") == ["a"]
     assert found("--domain", "trade", "--domain", "weather") == ["a", "c"]
     assert lakegate.ok("contracts", "--owner", "nobody") == "No published contract has these labels and this status.\n"
+    assert lakegate.ok("contracts", "--domain", "weather").splitlines()[1].split() == (
+        ["Shop", "1.0.0", "active", "orders_v1", "c"]
+    )
+    assert lakegate.ok("contracts").splitlines()[0].split() == (
+        ["name", "owner", "version", "status", "line", "delivered", "from", "contract"]
+    )
     assert lakegate.json("show", "a")["labels"] == {
+        "name": ["Shop"],
         "owner": ["Sales"],
         "domain": ["trade"],
         "tag": ["eu", "hourly"],
