@@ -73,6 +73,25 @@ class CommandGroup:
         return Group(name, commands=commands, help=self.help, no_args_is_help=True, context_settings=CONTEXT)
 
 
+class _Command(click.Command):
+    """A command that names all that is missing at once."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The rest of the words; UsageError where several required values are missing."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter:
+            values, _, _ = self.make_parser(ctx).parse_args(given)
+            required = (each for each in self.params if each.required)
+            missing = [each for each in required if each.value_is_missing(each.consume_value(ctx, values)[0])]
+            if len(missing) == 1:
+                raise
+            raise click.UsageError(
+                f"Missing: {', '.join(each.get_error_hint(ctx) for each in missing)}.", ctx
+            ) from None
+
+
 def click_command(name: str, function: Callable[..., None]) -> click.Command:
     """The command whose arguments and options are the parameters of a function, and whose help is its docstring."""
     hints = get_type_hints(function, include_extras=True)
@@ -83,7 +102,7 @@ def click_command(name: str, function: Callable[..., None]) -> click.Command:
     def run(**given: Any) -> None:  # noqa: ANN401 - the values of the command's parameters
         function(**{value.name: value.converted(given[value.name]) for value in values})
 
-    return click.Command(
+    return _Command(
         name,
         callback=run,
         params=[value.parameter() for value in values],

@@ -28,9 +28,15 @@ from lakegate.cli import terminal
 from lakegate.cli.click_commands import CONTEXT, CommandGroup, Group, click_command
 
 CORE: Final[Mapping[str, Mapping[str, str]]] = {
+    "Start here": {
+        "check": "lakegate.cli.contracts.check_command:check",
+        "publish": "lakegate.cli.contracts.publish_command:publish",
+        "route": "lakegate.cli.contracts.route_command:app",
+        "upload": "lakegate.cli.deliveries.upload_command:upload",
+        "get": "lakegate.cli.datasets.get_command:get",
+    },
     "Write contracts": {
         "schema": "lakegate.cli.contracts.schema_command:schema",
-        "publish": "lakegate.cli.contracts.publish_command:publish",
         "withdraw": "lakegate.cli.contracts.withdraw_command:withdraw",
         "contracts": "lakegate.cli.contracts.contracts_command:contracts",
         "show": "lakegate.cli.contracts.contracts_command:show",
@@ -40,17 +46,21 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "reactivate": "lakegate.cli.datasets.lifecycle_command:reactivate",
     },
     "Check": {
-        "check": "lakegate.cli.contracts.check_command:check",
         "lint": "lakegate.cli.contracts.lint_command:lint",
         "plan": "lakegate.cli.contracts.plan_command:plan",
         "explain": "lakegate.cli.contracts.explain_command:explain",
         "diff": "lakegate.cli.contracts.diff_command:diff",
     },
     "Deliver": {
-        "upload": "lakegate.cli.deliveries.upload_command:upload",
         "status": "lakegate.cli.deliveries.status_command:status",
         "reasons": "lakegate.cli.deliveries.status_command:reasons",
         "history": "lakegate.cli.datasets.history_command:history",
+    },
+    "Read data": {
+        "subscribe": "lakegate.cli.datasets.subscribe_command:subscribe",
+        "unsubscribe": "lakegate.cli.datasets.subscribe_command:unsubscribe",
+        "subscribers": "lakegate.cli.datasets.subscribe_command:subscribers",
+        "acknowledge": "lakegate.cli.datasets.subscribe_command:acknowledge",
     },
     "Decide": {
         "replay": "lakegate.cli.deliveries.replay_command:replay",
@@ -60,7 +70,6 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "cancel": "lakegate.cli.deliveries.decide_command:cancel",
     },
     "Operate": {
-        "route": "lakegate.cli.contracts.route_command:app",
         "pause": "lakegate.cli.datasets.pause_command:pause",
         "resume": "lakegate.cli.datasets.pause_command:resume",
         "redrive": "lakegate.cli.stack.stack_command:redrive",
@@ -68,12 +77,7 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "observe": "lakegate.cli.datasets.report_command:app",
         "stack": "lakegate.cli.stack.stack_command:app",
     },
-    "Ledger and data": {
-        "get": "lakegate.cli.datasets.get_command:get",
-        "subscribe": "lakegate.cli.datasets.subscribe_command:subscribe",
-        "unsubscribe": "lakegate.cli.datasets.subscribe_command:unsubscribe",
-        "subscribers": "lakegate.cli.datasets.subscribe_command:subscribers",
-        "acknowledge": "lakegate.cli.datasets.subscribe_command:acknowledge",
+    "Ledger": {
         "log": "lakegate.cli.datasets.log_command:log",
         "verify": "lakegate.cli.datasets.verify_command:verify",
         "restore": "lakegate.cli.datasets.restore_command:restore",

@@ -25,6 +25,7 @@ from lakegate.rules.compile_plan import compile_plan
 
 if TYPE_CHECKING:
     from lakegate.diff.compared_versions import ContractVersion
+    from lakegate.library.published_contracts import ContractDocument
 
 # ---- Documents as a person names them ----
 
@@ -314,34 +315,32 @@ def is_file_name(name: str) -> bool:
     return is_known or os.path.exists(name)  # noqa: PTH110 - it may be no path at all
 
 
-def load_named(name: str, places: ParentPlaces, stack: str, *, local: bool, api: str | None) -> Contract:
-    """The contract that a person names: a document, or a published version. Raises as `load` and `published`."""
+@dataclass(frozen=True, slots=True)
+class LoadedContract:
+    """A contract, and what the registry has of it where it was named as a published one."""
+
+    contract: Contract
+    found: ContractDocument | None = None
+
+
+def load_named(name: str, places: ParentPlaces, stack: str, *, local: bool, api: str | None) -> LoadedContract:
+    """The contract that a person names: a document, or a published version. Raises as `load` and `load_published`."""
     if is_file_name(name):
-        return load(Path(name), places)
+        return LoadedContract(load(Path(name), places))
     return load_published(name, stack, local=local, api=api)
 
 
-def load_published(name: str, stack: str, *, local: bool, api: str | None = None) -> Contract:
-    """The published contract that `CONTRACT` or `CONTRACT@VERSION` means, by default its newest version, with what it inherits.
+def load_published(name: str, stack: str, *, local: bool, api: str | None = None) -> LoadedContract:
+    """The published version that `CONTRACT`, `CONTRACT@VERSION` or `CONTRACT@latest` means, with what it inherits.
 
-    ContractError or InputError where it cannot be read.
+    By default the version by which deliveries are judged now. ContractError or InputError where it cannot be read.
     """
-    named = PUBLISHED.fullmatch(name)
-    contract, version = (named["contract"], named["version"]) if named else (name, LATEST)
-    if api is None:
-        document = _published_document(contract, version, stack, local=local)
-        return _usable(document.text, document.parents)
     from lakegate.library.stack import open_stack  # noqa: PLC0415 - for such names alone
 
+    named = PUBLISHED.fullmatch(name)
     with open_stack(stack, local=local, api=api) as there:
-
-        def find(parent: str, number: int) -> ParentDocument | None:
-            found = there.document(parent, None)
-            return (
-                ParentDocument(found.text.encode(), find, is_published=True) if major(found.version) == number else None
-            )
-
-        return _usable(there.document(contract, None if version == LATEST else version).text.encode(), find)
+        found = there.document(named["contract"], named["version"]) if named else there.document(name, None)
+        return LoadedContract(_usable(found.text.encode(), there.parents(found)), found)
 
 
 def read_text(path: Path, root: Path | None = None) -> bytes:
@@ -411,7 +410,6 @@ def write_draft(target: str, text: str, *, as_json: bool) -> None:
 # ---- Published versions, and those for a comparison ----
 
 
-LATEST = "latest"
 PUBLISHED = re.compile(
     r"(?P<contract>.+)@(?P<version>[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?|latest)", re.DOTALL
 )
@@ -422,22 +420,24 @@ SECONDS_OF_GIT = 30
 """The longest time that git may take."""
 
 
-def load_version(name: str, stack: str, *, local: bool, root: Path | None = None) -> ContractVersion:
+def load_version(
+    name: str, stack: str, *, local: bool, root: Path | None = None, note: Callable[[str], None] = lambda _: None
+) -> ContractVersion:
     """The version that a name means, with what it inherits. ContractError or InputError where it cannot be read.
 
-    The parents of a published version are those that it was published with, all others are files beside the document, or
-    in the registry.
+    `note` is told of each version that takes effect later than that of `CONTRACT`, or beside it. The parents of a published
+    version are those that it was published with, all others are files beside the document, or in the registry.
     """
     if name == STANDARD_INPUT or os.path.exists(name):  # noqa: PTH110 - a name may be no path at all
         return _read(InputDocument(name, root=root).read(), name, stack, local=local)
-    published = PUBLISHED.fullmatch(name)
-    if published:
-        return _published(published["contract"], published["version"], stack, local=local)
+    if PUBLISHED.fullmatch(name) or not (":" in name or is_file_name(name)):
+        return _published(name, stack, local=local, note=note)
     revision, colon, path = name.partition(":")
     if colon:
         return _read(_at_revision(revision, path, is_rooted=root is not None), path, stack, local=local)
     raise InputError(
-        f"{quote(name)} is neither a file nor a version: write FILE, CONTRACT@VERSION, CONTRACT@latest or REVISION:PATH"
+        f"{quote(name)} is neither a file nor a version: write FILE, CONTRACT, CONTRACT@VERSION, CONTRACT@latest or"
+        " REVISION:PATH"
     )
 
 
@@ -448,22 +448,16 @@ def _read(text: bytes, name: str, stack: str, *, local: bool) -> ContractVersion
     return read_version(text, complete=Resolver(parents).complete)
 
 
-def _published(contract: str, version: str, stack: str, *, local: bool) -> ContractVersion:
+def _published(name: str, stack: str, *, local: bool, note: Callable[[str], None]) -> ContractVersion:
     from lakegate.diff.compared_versions import read_version  # noqa: PLC0415 - as above
+    from lakegate.library.stack import open_stack  # noqa: PLC0415 - for such names alone
 
-    document = _published_document(contract, version, stack, local=local)
-    return read_version(document.text, published=True, complete=Resolver(document.parents).complete)
-
-
-def _published_document(contract: str, version: str, stack: str, *, local: bool) -> ParentDocument:
-    """The document of a published version, with the parents that it was published with."""
-    from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - as above
-    from lakegate.gate.registry.parent_contracts import document_of  # noqa: PLC0415 - as above
-
-    with open_deployed(stack, local=local) as there:
-        dependencies = there.dependencies()
-        found = chosen(snapshot_of(dependencies.registry, contract), contract, None if version == LATEST else version)
-        return document_of(dependencies, found)
+    named = PUBLISHED.fullmatch(name)
+    with open_stack(stack, local=local, api=None) as there:
+        found = there.document(named["contract"], named["version"]) if named else there.document(name, None)
+        for each in found.notes():
+            note(f"{name} is {found.version}; {each}")
+        return read_version(found.text.encode(), published=True, complete=Resolver(there.parents(found)).complete)
 
 
 def _at_revision(revision: str, path: str, *, is_rooted: bool) -> bytes:

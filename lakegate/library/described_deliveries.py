@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Self
 
@@ -32,6 +32,7 @@ from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import every_version
+from lakegate.gate.registry.version_in_use import NextDataset, next_dataset
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import DUPLICATE, in_words
 from lakegate.verdict.verdict import counts_of
@@ -208,6 +209,8 @@ class DeliveryStatus:
     """The result: `replayed` or `waived`, and the workload."""
     measured: Report | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
     """The outcomes of its checks, if it was measured."""
+    next: NextDataset | None = field(default=None, kw_only=True, metadata={OMITTED: True})
+    """What replaces its dataset; of one delivery, not in lists."""
 
 
 NOT_TAKEN_IN: Final = Workload("", SourceObject("", "", ""), State.RECEIVED, None, limit=0)
@@ -265,6 +268,12 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
         replay=again and ("waived" if again.waiver else "replayed", f"{again.id}: {standing(again)}"),
         measured=measured,
     )
+
+
+def one_delivery(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
+    """The same for one delivery alone: with what replaces its dataset."""
+    one = delivery_status(dependencies, delivery)
+    return replace(one, next=next_dataset(dependencies, one.contract.dataset)) if one.contract else one
 
 
 def _reason(dependencies: Dependencies, reason: str, first: Delivery | None) -> str:

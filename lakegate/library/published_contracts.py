@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakegate.base.errors import Problem
 from lakegate.base.extension_points import load_extension
-from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
+from lakegate.base.json_codec import OMITTED, UNWRITTEN, omit_default, select_fields
+from lakegate.base.text import join_words
 from lakegate.base.timestamps import beginning_of
 from lakegate.contract.contract_model import COMMON, DATASET_KEY, NAMES
 from lakegate.gate.datasets.dataset_states import DatasetStatus
+from lakegate.gate.datasets.lifecycle import PlannedStatus
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, WeakerChild
-from lakegate.gate.registry.routes import status_of, statuses_of
+from lakegate.gate.registry.routes import states_of, status_of
+from lakegate.gate.registry.version_in_use import StatusDecision, VersionBeside, status_decisions, versions_beside
 
 if TYPE_CHECKING:
     from lakegate.diff.change_kinds import VersionComparison
@@ -35,6 +38,8 @@ class DatasetOfVersion:
     plan: str
     prefixes: tuple[str, ...]
     """Prefixes that deliver to it."""
+    planned: tuple[PlannedStatus, ...] = omit_default(())
+    """The statuses that the dataset gets later, by time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,20 @@ class ContractDocument(DescribedVersion):
     """A published version with its document as it was published."""
 
     text: str
+    decisions: tuple[StatusDecision, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
+    """What statuses decide about deliveries; of the version in use alone."""
+    beside: tuple[VersionBeside, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
+    """The versions that take effect later or judge what lands below other prefixes; beside the version in use alone."""
+
+    def notes(self) -> Iterator[str]:
+        """A sentence about each version beside this one, which ends without a period."""
+        for each in self.beside:
+            if each.takes_effect is not None:
+                yield f"{each.version} takes effect on {each.takes_effect[:10]}"
+            elif each.prefixes:
+                yield f"{each.version} judges what lands below {join_words(each.prefixes)}"
+            else:
+                yield f"{each.version} is in force, but no route delivers to it (lakegate route add)"
 
 
 def described(
@@ -89,16 +108,18 @@ def described(
         for each in sorted(snapshot.versions, key=lambda each: (each.contract, each.precedence))
         if all(_is_one_of(values, _values(each, name)) for name, values in wanted.items())
     ]
-    statuses, prefixes = statuses_of(dependencies, versions), _by_dataset(snapshot)
+    states, prefixes = states_of(dependencies, versions), _by_dataset(snapshot)
+    now = dependencies.moment
 
     def one(version: Publication) -> DescribedVersion:
         datasets = tuple(
             DatasetOfVersion(
                 dataset,
                 version.full_name(dataset),
-                status_of(statuses, version, dataset),
+                status_of(states[version.full_name(dataset)], version, now),
                 plan,
                 tuple(prefixes[version.contract, version.version, dataset]),
+                tuple(PlannedStatus(each.status, each.at) for each in states[version.full_name(dataset)].planned(now)),
             )
             for dataset, plan in version.plans
         )
@@ -108,7 +129,7 @@ def described(
             version,
             labels={name: _values(version, name) for name in NAMES},
             datasets=datasets,
-            common=None if datasets else (status_of(statuses, version, COMMON), of_common),
+            common=None if datasets else (status_of(states[version.full_name(COMMON)], version, now), of_common),
         )
 
     return tuple(map(one, versions))
@@ -123,11 +144,18 @@ def versions_with(
     return DescribedVersions(tuple(found), is_empty=not snapshot.versions)
 
 
-def document_in(dependencies: Dependencies, snapshot: RegistrySnapshot, version: Publication) -> ContractDocument:
-    """A version of a snapshot with its document; bytes that are no UTF-8 are escapes."""
+def document_in(
+    dependencies: Dependencies, snapshot: RegistrySnapshot, version: Publication, *, is_used: bool = False
+) -> ContractDocument:
+    """A version of a snapshot with its document; bytes that are no UTF-8 are escapes.
+
+    `is_used`: it is the one by which deliveries are judged, so that statuses decide, too.
+    """
     (one,) = described(dependencies, replace(snapshot, versions=(version,)), {})
-    text = dependencies.read_lake(version.document)
-    return select_fields(ContractDocument, one, text=text.decode(errors="backslashreplace"))
+    text = dependencies.read_lake(version.document).decode(errors="backslashreplace")
+    used = (dependencies, snapshot, version)
+    decisions, beside = (status_decisions(*used), versions_beside(*used)) if is_used else ((), ())
+    return select_fields(ContractDocument, one, text=text, decisions=decisions, beside=beside)
 
 
 def _values(version: Publication, name: str) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from lakegate.library.described_deliveries import (
     DeliveryStatus,
     StartedReplay,
     delivery_status,
+    one_delivery,
     replay_of,
     sections_of,
 )
@@ -46,6 +47,7 @@ from lakegate.library.published_contracts import (
 if TYPE_CHECKING:
     from datetime import date
 
+    from lakegate.inheritance.inherited_documents import Parents
     from lakegate.library.described_deliveries import Sections
     from lakegate.library.published_routes import Agree, DescribedRoute, Routes, WantedRoute
 
@@ -104,7 +106,7 @@ class StackFacade:
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
         """A delivery by the id of its workload; in AWS also by the beginning of one, or a landing key."""
         _refuse_contract(contract)
-        return delivery_status(self.dependencies, find_delivery(self.dependencies, name, LATEST))
+        return one_delivery(self.dependencies, find_delivery(self.dependencies, name, LATEST))
 
     def deliveries(
         self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None
@@ -139,11 +141,26 @@ class StackFacade:
         return published_contracts.versions_with(self.dependencies, labels, statuses)
 
     def document(self, contract: str, version: str | None) -> ContractDocument:
-        """A version of a contract, by default the newest; in AWS also by the beginning of the contract's id."""
-        from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - for this command alone
+        """A version of a contract, by default the one in use; in AWS also by the beginning of the contract's id.
 
-        snapshot = snapshot_of(self.dependencies.registry, contract)
-        return published_contracts.document_in(self.dependencies, snapshot, chosen(snapshot, contract, version))
+        The newest by the word `latest`.
+        """
+        from lakegate.gate.registry import named_contract  # noqa: PLC0415 - for this command alone
+        from lakegate.gate.registry.version_in_use import version_in_use  # noqa: PLC0415 - likewise
+
+        snapshot = named_contract.snapshot_of(self.dependencies.registry, contract)
+        if version is None:
+            used = version_in_use(self.dependencies, snapshot, contract)
+            return published_contracts.document_in(self.dependencies, snapshot, used, is_used=True)
+        found = named_contract.chosen(snapshot, contract, None if version == named_contract.LATEST else version)
+        return published_contracts.document_in(self.dependencies, snapshot, found)
+
+    def parents(self, found: ContractDocument) -> Parents:
+        """The parents of a published version; in AWS those that it was published with."""
+        from lakegate.gate.registry.contract_versions import pinned_parents  # noqa: PLC0415 - likewise
+
+        version = self.dependencies.registry.contract(found.contract).by_number[found.version]
+        return pinned_parents(self.dependencies, version)
 
     def publish(self, document: DocumentToPublish, confirm: Confirm | None) -> PublishedVersion | NewProposal:
         """Make a version valid, or propose it, once its effects are confirmed; None: they are. Raises PublicationRefused.

@@ -25,10 +25,12 @@ from lakegate.plan.result import Result
 from lakegate.plan.slice_order import SliceOrder
 from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report
-from lakegate.verdict.check_status import Status
-from lakegate.verdict.verdict import judge
+from lakegate.verdict.check_status import CheckOutcome, Status
+from lakegate.verdict.reasons import in_words
+from lakegate.verdict.verdict import Verdict, judge
 
 if TYPE_CHECKING:
+    from lakegate.gate.registry.version_in_use import StatusDecision
     from lakegate.local_check.data_files import References
 
 
@@ -128,6 +130,18 @@ def judge_delivery(
     references = files_by_dataset(document, plan, delivery.references, others)
     report = _report(delivery, plan, references, folder, show)
     return report, tuple(_advice(delivery, report, references))
+
+
+def decided_by_status(report: Report, decision: StatusDecision | None) -> Report:
+    """The report with what the status of the dataset decides at the gate, whatever is delivered."""
+    if decision is None or not (decision.refused or decision.warning):
+        return report
+    judgement, status = report.judgement, Status.FAIL if decision.refused else Status.WARN
+    texts = (in_words(each).partition(": ") for each in decision.refused or (decision.warning,))
+    outcomes = tuple(CheckOutcome(code, code, "status", (), status, "", "", None, text) for code, _, text in texts)
+    warned = Verdict.ACCEPTED_WITH_WARNINGS if judgement.verdict is Verdict.ACCEPTED else judgement.verdict
+    verdict = Verdict.REJECTED if decision.refused else warned
+    return replace(report, judgement=replace(judgement, verdict=verdict, outcomes=(*outcomes, *judgement.outcomes)))
 
 
 def _report(delivery: LocalDelivery, plan: Plan, references: References, folder: Path, show: ShowProgress) -> Report:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from lakegate.base.errors import ContractError, InputError, LakegateError, Problem, SetUpError
-from lakegate.base.json_codec import Bounds, Count, Permitted, Sha256, encode, omit_default
+from lakegate.base.json_codec import UNWRITTEN, Bounds, Count, Permitted, Sha256, encode, omit_default
 from lakegate.base.text import plural
 from lakegate.plan.billed_cost import Amount
 from lakegate.report.dcm_results import MeasuringTechnology, technologies
@@ -21,6 +21,7 @@ from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.verdict import Verdict, counts_of, worst
 
 if TYPE_CHECKING:
+    from lakegate.gate.registry.version_in_use import VersionBeside
     from lakegate.local_check.data_files import DataFile
 
 # ---- `lakegate check --against` ----
@@ -137,6 +138,12 @@ def against(before: Earlier, found: Progress) -> Against:
 # ---- The document of `check --json` ----
 
 
+SAID: Final = {
+    Verdict.ACCEPTED: "accepted",
+    Verdict.ACCEPTED_WITH_WARNINGS: "accepted with warnings",
+    Verdict.REJECTED: "rejected",
+    Verdict.UNDECIDED: "left undecided",
+}
 CHECK_VERSION: Final = "lakegate/check/1"
 TABLES_VERSION: Final = "lakegate/check-tables/1"
 MAX_SAMPLES = 20
@@ -250,6 +257,39 @@ class CheckDetails:
 
 
 @dataclass(frozen=True, slots=True)
+class VerdictBeside:
+    """What a version says of the files that takes effect later, or judges what lands below other prefixes."""
+
+    version: str
+    takes_effect: str | None
+    """The time from which it is in force (RFC 3339, UTC); null: it is."""
+    prefixes: tuple[str, ...]
+    """Prefixes that deliver to it."""
+    verdict: Verdict | None
+    """Null where the files cannot be judged by it."""
+    because: str | None
+    """The first reason; null where they are accepted."""
+    note: str = field(metadata=UNWRITTEN)
+    """When, and where, the version judges."""
+
+    def in_words(self, files: int) -> str:
+        """A sentence for people; of so many files."""
+        what = "this file" if files == 1 else "these files"
+        ending = "cannot be judged by it" if self.verdict is None else f"would be {SAID[self.verdict]} by it"
+        return f"{self.note}: {what} {ending}{f' ({self.because})' if self.because else ''}."
+
+
+def verdict_beside(version: VersionBeside, note: str, reports: Sequence[Report], unusable: str = "") -> VerdictBeside:
+    """What a version says of files that were judged by it; `unusable`: why they cannot be."""
+    verdict = worst(report.judgement.verdict for report in reports) if reports else None
+    reasons = [report.message(each) for report in reports for each in report.judgement.reasons]
+    because = unusable or (reasons[0] if reasons else "")
+    return VerdictBeside(
+        version.version, version.takes_effect, version.prefixes, verdict, because.rstrip(".") or None, note
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class CheckDocument:
     """The result of `lakegate check --json`. What is judged is null, or empty, where nothing was."""
 
@@ -279,6 +319,8 @@ class CheckDocument:
     """Seconds by step."""
     against: Against | None = omit_default(None)
     """With --against only."""
+    beside: tuple[VerdictBeside, ...] = omit_default(())
+    """What other versions say, of a published contract without a version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +334,8 @@ class CheckTablesDocument:
     """One document of check.json for each dataset that has files, in the order of the contract."""
     against: Against | None = omit_default(None)
     """Improvements on an earlier result."""
+    beside: tuple[VerdictBeside, ...] = omit_default(())
+    """As that of a table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,10 +100,6 @@ def _is_one(condition: str) -> bool:
 
 
 EPSILON = Fraction(1, 10**9)
-BY_SCHEDULE = "measured by schedule: "
-"""Begin of the reason for which the check of a rule with a schedule is skipped with a delivery."""
-OF_NO_DELIVERY = "cannot be measured on a delivery"
-"""End of the reason for which a service level, such as the availability of a system, is skipped."""
 
 
 class Unit(Enum):
@@ -251,12 +247,6 @@ class Check:
     def observes(self) -> bool:
         """Whether what the data has is measured beside its failing rows: the metric of some rules of DCM."""
         return self.kind in {"min", "max", "allowedValues"} and self.metric is Metric.FAILING_ROWS
-
-    @property
-    def is_unmeasured(self) -> bool:
-        """Whether nobody measures its rule of the data: not one in words, nor one that is measured by schedule."""
-        skip = self.skip or BY_SCHEDULE
-        return self.kind != "text" and not skip.startswith(BY_SCHEDULE) and not skip.endswith(OF_NO_DELIVERY)
 
     @property
     def needs_rows(self) -> bool:

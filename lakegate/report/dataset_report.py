@@ -99,6 +99,16 @@ class DatasetHistory:
     """The time of the latest accepted delivery; None where none was in this time, and no service level is stated."""
     deadlines: tuple[DeadlineStatus, ...] = ()
     """The service level about the time of the next acceptance."""
+    replaced_by: str = ""
+    """The dataset of the next major version, and when it takes effect, in words; empty if there is none."""
+    name: str = ""
+    """Of its contract; empty where the document has none."""
+    owner: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name of the contract and the dataset without the contract's id; the whole name where there is no other."""
+        return f"{self.name}: {self.dataset.rpartition('/')[2]}" if self.name else self.dataset
 
     def counted(self, verdict: Verdict) -> int:
         """Deliveries with a verdict."""
@@ -145,7 +155,7 @@ def history_of(
 
 
 def last_times(found: DatasetHistory) -> list[str]:
-    """The time of the latest accepted delivery, and that by which the next one has to be; a sentence each."""
+    """The latest accepted delivery, the time by which the next one has to be, what replaces the dataset; a sentence each."""
     last = f"{found.last_accepted:%Y-%m-%d %H:%M} UTC" if found.last_accepted else "none in this time"
     return [
         f"Last accepted: {last}",
@@ -154,6 +164,7 @@ def last_times(found: DatasetHistory) -> list[str]:
             f" {deadline.until:%Y-%m-%d %H:%M} UTC"
             for deadline in found.deadlines
         ),
+        *([f"Replaced by {found.replaced_by}"] if found.replaced_by else []),
     ]
 
 

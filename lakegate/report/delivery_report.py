@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.base.json_codec import DOCUMENT_NAME
 from lakegate.base.text import plural, printable
+from lakegate.contract.contract_model import full_dataset_name
+from lakegate.contract.semantic_versions import major
 from lakegate.plan.check import Check, Unit
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result, Sample
@@ -75,6 +77,11 @@ class Report:
     judgement: Judgement
     result: Result
     files: tuple[str, ...]
+
+    @property
+    def dataset(self) -> str:
+        """The whole name of the dataset."""
+        return full_dataset_name(self.plan.contract, self.plan.dataset, major(self.plan.contract_version))
 
     def place(self, sample: Sample) -> str:
         """The place of a row: `row 17`; of several files `orders-2.csv:17`; of an element also the place in its row."""

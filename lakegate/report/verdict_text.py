@@ -13,6 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from lakegate.base.errors import LakegateError
 from lakegate.base.text import plural
 from lakegate.base.text import printable as escaped
+from lakegate.contract.service_levels import KIND
 from lakegate.plan.result import Sample
 from lakegate.report.delivery_report import NULL, RECORDS, Report, is_masked, is_raw
 from lakegate.verdict.check_status import CheckOutcome, Status
@@ -142,7 +143,7 @@ COLOURS = {
 
 SHAPE = "shape "
 NAMED = 4
-"""Files that the summary names, and rules that were not measured."""
+"""Files that the summary names, and service levels that a file does not show."""
 SHOWN_ROWS = 2
 """Failing rows of a check on the terminal."""
 
@@ -150,17 +151,14 @@ SHOWN_ROWS = 2
 def show(
     console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = (), rows: int = SHOWN_ROWS
 ) -> None:
-    """Rules that nobody measures; failures, or every check, with their first rows; verdict and counts; what to do about it."""
-    unmeasured = list(dict.fromkeys(check.rule for check in report.plan.checks if check.is_unmeasured))
-    if unmeasured:
-        were = plural(len(unmeasured), "rule was", "rules were")
-        print_wrapped(console, f"{were} not measured: {_first(unmeasured, 'rules')}")
+    """Failures and what was not measured, or every check, with their first rows; verdict and counts; what to do about it."""
+    levels = [] if show_all else _unseen_levels(report)
     entries = [_entry(report, reason, rows) for reason in report.judgement.reasons]
     if show_all:
         others = report.judgement.others
         entries += [_entry(report, other, rows) for status in Status for other in others if other.status is status]
     else:
-        entries += _not_measured(report)
+        entries += _not_measured(report, {level.id for level in levels})
         notes = (outcome for outcome in report.judgement.outcomes if outcome.id in NOTES)
         entries += [Entry("note", COLOURS[Status.SKIP], "the file", "", note.message, "") for note in notes]
     print_entries(console, entries)
@@ -172,6 +170,11 @@ def show(
     contract = f"{plan.dataset}, contract {plan.contract} {plan.contract_version}"
     print_wrapped(console, f"{_first(report.files, 'files')} as {contract}, in {seconds:.1f} s")
     console.print(f"Checks: {counts.checks_in_words}", soft_wrap=True)
+    if levels:
+        what = plural(len(levels), "service level is", "service levels are")
+        print_wrapped(
+            console, f"{what} not seen in a file: {_first([each.rule for each in levels], 'rules')} (--all says why)."
+        )
     explained = report.judgement.explained - {reason.id for reason in report.judgement.reasons}
     if explained and not show_all:
         one, many = (
@@ -203,13 +206,19 @@ def _entry(report: Report, outcome: CheckOutcome, rows: int = SHOWN_ROWS) -> Ent
     return Entry(outcome.status.value, COLOURS[outcome.status], rule, fields, finding, _rows(report, outcome, rows))
 
 
-def _not_measured(report: Report) -> list[Entry]:
-    """Skipped checks, one entry for each reason; not what a cause explains."""
+def _unseen_levels(report: Report) -> list[CheckOutcome]:
+    """The service levels that are skipped by the contract, whatever the file contains."""
+    skipped = {check.id for check in report.plan.checks if check.kind == KIND and check.skip is not None}
+    return [each for each in report.judgement.outcomes if each.id in skipped and each.status is Status.SKIP]
+
+
+def _not_measured(report: Report, but: set[str]) -> list[Entry]:
+    """Skipped checks `but` some, one entry for each reason; not what a cause explains."""
     judgement = report.judgement
     skipped = [
         outcome
         for outcome in judgement.outcomes
-        if outcome.status is Status.SKIP and outcome.id not in judgement.explained
+        if outcome.status is Status.SKIP and outcome.id not in judgement.explained | but
     ]
     by_reason = {
         reason: [each for each in skipped if each.message == reason] for reason in {x.message: 0 for x in skipped}

@@ -24,7 +24,7 @@ from lakegate.contract.field_paths import column_name, step_to
 from lakegate.contract.file_formats import Format
 from lakegate.contract.named_fields import AMBIGUOUS, ambiguous
 from lakegate.contract.service_levels import service_levels_of
-from lakegate.plan.check import BY_SCHEDULE, Check, Tier
+from lakegate.plan.check import Check, Tier
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField, ScheduledCheck
 from lakegate.plan.predicates import All, Not, Present
@@ -182,7 +182,7 @@ def _zones(rules: Iterable[Rule]) -> Iterator[tuple[str, bool]]:
 
 def with_delivery(check: Check, schedule: str) -> Check:
     """A check as it is measured with a delivery: one of a rule with a schedule is skipped there."""
-    return replace(check, skip=f"{BY_SCHEDULE}{schedule}") if schedule and check.skip is None else check
+    return replace(check, skip=f"measured by schedule: {schedule}") if schedule and check.skip is None else check
 
 
 def _lineage(fields: Fields) -> Iterator[FieldLineage]:

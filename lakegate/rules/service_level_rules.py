@@ -12,7 +12,7 @@ from fractions import Fraction
 from lakegate.base.text import lasting
 from lakegate.contract.contract_model import Field, Rule
 from lakegate.contract.service_levels import MOMENTS, duration
-from lakegate.plan.check import OF_NO_DELIVERY, Check, Interval, Tier, Unit
+from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules.check_builder import Checks, Fields, brief, check, refuse, skip_check
 
@@ -22,7 +22,7 @@ def service_level(rule: Rule, fields: Fields) -> Checks:
     name = str(rule.arguments.get("property") or "")
     level = _LEVELS.get(name)
     if level is None:
-        return (skip_check(rule, (), f"{brief(name) or 'this level'} {OF_NO_DELIVERY}"),)
+        return (skip_check(rule, (), f"{brief(name) or 'this level'} cannot be measured on a delivery"),)
     fields = tuple(field for field in fields if field.type in MOMENTS)
     if not fields:
         return (skip_check(rule, (), f"the level {brief(name)} names no field that holds moments"),)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum, StrEnum
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from lakegate.aws.open_stack import DEFAULT_STACK
-from lakegate.base.errors import InputError, LakegateError
+from lakegate.base.errors import ContractError, InputError, LakegateError
 from lakegate.base.json_codec import encode
 from lakegate.base.text import join_words, plural
 from lakegate.cli import terminal
@@ -23,14 +24,17 @@ from lakegate.contract.contract_model import Contract
 from lakegate.library import contract_files
 from lakegate.library.contract_files import ParentPlaces, plan_of
 from lakegate.local_check import check_result
-from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
-from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument, against, earlier, lines
+from lakegate.local_check.check_data import EngineName, LocalDelivery, decided_by_status, judge_delivery
+from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument, VerdictBeside, against, earlier, lines
 from lakegate.local_check.contract_servers import served_tables, without_files
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report, progress
 from lakegate.report.verdict_text import WORDS, CheckedDelivery, print_wrapped, show
 from lakegate.verdict.verdict import Verdict, worst
+
+if TYPE_CHECKING:
+    from lakegate.library.published_contracts import ContractDocument
 
 
 class CheckFormat(StrEnum):
@@ -70,8 +74,8 @@ ENGINE = "native runs in this process; spark runs the gate's own job, with Spark
 REPORT = "Write an HTML report into a file, to pass on: the verdict, what to change first, every check, failing rows."
 FORMATS = "text for people; json; junit, sarif, github and markdown for continuous integration."
 CONTRACT = (
-    "The contract document (ODCS, DCS or DCM), - for standard input, or what is published: CONTRACT@VERSION, or CONTRACT for its"
-    " newest version."
+    "The contract document (ODCS, DCS or DCM), - for standard input, or what is published: CONTRACT for what the gate says now,"
+    " CONTRACT@VERSION or CONTRACT@latest for the rules of a version."
 )
 AGAINST = (
     "What the files improve on an earlier result: a workload of the stack (its id or landing key), or a .json file that"
@@ -143,7 +147,8 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             _judge_outputs(failing, page, [Path(contract), *(reference_contract or [])], files)
             before = earlier(baseline, stack, local=local) if baseline is not None else None
             places = ParentPlaces.of(parents, stack, local=local, root=root)
-            document = contract_files.load_named(contract, places, stack, local=local, api=api)
+            loaded = contract_files.load_named(contract, places, stack, local=local, api=api)
+            document = loaded.contract
             if server is not None or not named:
                 document, tables = _served(document, named, server, dataset, folder)
                 files = [each for its in tables.values() for each in its]
@@ -161,7 +166,8 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
                 measured_by,
                 places,
             )
-            judged = judge_tables(delivery, document, folder, tables)
+            judged = _by_status(judge_tables(delivery, document, folder, tables), loaded.found)
+            beside = list(_by_others(delivery, loaded.found, folder, tables, partial(_published, stack, local, api)))
             written = list(_written(delivery, page, [report for report, _ in judged]))
     except LakegateError as error:
         if form is CheckFormat.JSON:
@@ -169,13 +175,18 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         elif form is not CheckFormat.TEXT:
             write(form, [CheckedDelivery(tuple(asked), error=error)])
         raise
-    return _result(form, inputs, judged, written, before, show_all=show_all)
+    return _result(form, inputs, judged, beside, written, before, show_all=show_all)
 
 
-def _result(  # noqa: PLR0913 - what the command has found
+def _published(stack: str, local: bool, api: str | None, name: str) -> Contract:
+    return contract_files.load_published(name, stack, local=local, api=api).contract
+
+
+def _result(  # noqa: PLR0913, PLR0917 - what the command has found
     form: CheckFormat,
     inputs: check_result.Inputs,
     judged: list[tuple[Report, tuple[str, ...]]],
+    beside: list[VerdictBeside],
     written: list[str],
     before: check_result.Earlier | None,
     *,
@@ -187,7 +198,7 @@ def _result(  # noqa: PLR0913 - what the command has found
     found = progress(before.findings, outcomes) if before is not None else None
 
     def output_document() -> CheckDocument | CheckTablesDocument:  # it needs checksums of all files
-        document = check_result.judged_tables(inputs, reports)
+        document = replace(check_result.judged_tables(inputs, reports), beside=tuple(beside))
         return replace(document, against=against(before, found)) if before and found else document
 
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
@@ -196,7 +207,8 @@ def _result(  # noqa: PLR0913 - what the command has found
         words: Iterable[Word] = [lambda _: terminal.print_json(encode(output_document()))]
     elif form is CheckFormat.TEXT:
         compared = lines(before, found) if before and found else ()
-        words = _in_words(judged, (*written, *compared), show_all=show_all)
+        notes = (each.in_words(len(inputs.files)) for each in beside)
+        words = _in_words(judged, (*notes, *written, *compared), show_all=show_all)
     else:
         words = [lambda _: write(form, [CheckedDelivery(each.files, each) for each in reports])]
     return CommandResult(output_document, words, exit_code)
@@ -258,6 +270,35 @@ def judge_tables(
         table = replace(delivery, dataset=name, files=files, references=[*delivery.references, *others])
         found.append(judge_delivery(table, document, plan_of(document, name), place, terminal.bytes_arriving))
     return found
+
+
+def _by_status(
+    judged: list[tuple[Report, tuple[str, ...]]], found: ContractDocument | None
+) -> list[tuple[Report, tuple[str, ...]]]:
+    """What was judged, with what the statuses of the datasets decide at the gate."""
+    decisions = {each.dataset: each for each in found.decisions} if found else {}
+    return [(decided_by_status(report, decisions.get(report.dataset)), advice) for report, advice in judged]
+
+
+def _by_others(
+    delivery: LocalDelivery,
+    found: ContractDocument | None,
+    folder: Path,
+    tables: Mapping[str, list[DataFile]] | None,
+    load: Callable[[str], Contract],
+) -> Iterator[VerdictBeside]:
+    """The verdicts of the versions that take effect later, or judge what lands below other prefixes."""
+    for number, (version, note) in enumerate(zip(found.beside, found.notes(), strict=True) if found else ()):
+        assert found is not None  # it has a version
+        place = folder / f"beside-{number}"
+        place.mkdir()
+        try:
+            document = load(f"{found.contract}@{version.version}")
+            reports = [report for report, _ in judge_tables(replace(delivery, failures=None), document, place, tables)]
+        except (InputError, ContractError) as error:
+            yield check_result.verdict_beside(version, note, (), str(error))
+        else:
+            yield check_result.verdict_beside(version, note, reports)
 
 
 def _judge_outputs(failures: Path | None, report: Path | None, documents: list[Path], files: list[DataFile]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from lakegate.base.json_codec import select_fields
 from lakegate.base.text import plural
+from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, facade_command
 from lakegate.cli.contracts.plan_command import plan_in_words
@@ -17,10 +18,8 @@ from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import COMMON, Dataset, Field, Shape
 from lakegate.contract.semantic_versions import major
 from lakegate.gate.datasets.dataset_states import DatasetStatus
-from lakegate.gate.registry.named_contract import chosen, snapshot_of
-from lakegate.gate.registry.parent_contracts import document_of
 from lakegate.inheritance.inherited_documents import Inherited, ParentDocument, inherited_elements, resolve
-from lakegate.library.published_contracts import ContractDocument, DescribedVersion, DescribedVersions, described
+from lakegate.library.published_contracts import ContractDocument, DatasetOfVersion, DescribedVersion, DescribedVersions
 from lakegate.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 Filter: TypeAlias = Annotated[list[str] | None, Option(help="Only contracts with this label.", metavar="NAME")]
 
 
+COLUMNS_OF_LIST: Final = ("name", "owner", "version", "status", "line", "delivered from", "contract")
 COLUMNS: Final = ("column", "type", "required", "key", "classification", "description")
 
 
@@ -90,24 +90,33 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     nothing = "No published contract has these labels and this status."
     if found.is_empty:
         nothing = "No contract is published yet: lakegate publish FILE"
-    table = Grid(("contract", "version", "status", "line", "delivered from"), _rows(found), is_wide=False)
+    table = Grid(COLUMNS_OF_LIST, _rows(found), is_wide=False)
     return CommandResult(found, [table if found.contracts else nothing])
 
 
 def _rows(found: DescribedVersions) -> Iterator[tuple[str, ...]]:
     for contract in found.contracts:
-        datasets = [(one.dataset, one.status, one.prefixes) for one in contract.datasets]
+        datasets = [(one.dataset, _status(one), one.prefixes) for one in contract.datasets]
         for dataset, status, prefixes in datasets or [(COMMON, *(contract.common or (contract.status, ())))]:
             inherited = [f"inherited from {contract.inherited_from[:10]} on"] if contract.inherited_from else []
             places = ", ".join([*prefixes, *inherited])
-            yield contract.contract, contract.version, status, f"{dataset}_v{major(contract.version)}", places
+            name, owner = (", ".join(contract.labels.get(label, ())) for label in ("name", "owner"))
+            line = f"{dataset}_v{major(contract.version)}"
+            yield name or dataset, owner, contract.version, status, line, places, contract.contract
+
+
+def _status(dataset: DatasetOfVersion) -> str:
+    """The status of a dataset, and the next one that is planned."""
+    return ", ".join([dataset.status, *(f"{each.status} from {each.at[:10]}" for each in dataset.planned[:1])])
 
 
 @facade_command
 def show(
     there: StackFacade,
     contract: NamedContract,
-    version: Annotated[str | None, Argument(help="The version; by default the newest.")] = None,
+    version: Annotated[
+        str | None, Argument(help="The version, or latest; by default the one by which deliveries are judged now.")
+    ] = None,
     *,
     resolved: Annotated[
         bool,
@@ -124,18 +133,24 @@ def show(
     there.refuse(resolved=resolved, columns=columns)
     if not columns and not resolved:
         whole = there.document(contract, version)
+        _note(contract, whole)
         return CommandResult(whole, whole.text.splitlines())
-    dependencies = there.dependencies
-    snapshot = snapshot_of(dependencies.registry, contract)
-    found = chosen(snapshot, contract, version)
-    (described_version,) = described(dependencies, replace(snapshot, versions=(found,)), {})
-    document = document_of(dependencies, found)
+    found = there.document(contract, version)
+    _note(contract, found)
+    document = ParentDocument(found.text.encode(), there.parents(found), is_published=True)
     if columns:
-        return _columns(described_version, document)
-    plans = {dataset: json.loads(dependencies.read_lake(f"plans/{plan}.json")) for dataset, plan in found.plans}
+        return _columns(found, document)
+    read = there.dependencies.read_lake
+    plans = {each.dataset: json.loads(read(f"plans/{each.plan}.json")) for each in found.datasets}
     inherited = inherited_elements(document)
-    result = select_fields(ResolvedContract, described_version, resolved=plans, inherited=inherited)
+    result = select_fields(ResolvedContract, found, resolved=plans, inherited=inherited)
     return CommandResult(result, _resolved_in_words(plans, inherited))
+
+
+def _note(name: str, found: ContractDocument) -> None:
+    """Say on standard error which versions take effect later, or judge something else."""
+    for other, note in zip(found.beside, found.notes(), strict=True):
+        terminal.note(f"lakegate: this is {found.version}; {note}: lakegate show {name} {other.version}")
 
 
 def _columns(version: DescribedVersion, document: ParentDocument) -> CommandResult[ContractColumns]:
@@ -143,7 +158,10 @@ def _columns(version: DescribedVersion, document: ParentDocument) -> CommandResu
     contract = resolve(document.text, document.parents).examined.contract
     assert contract is not None  # it was published
     found = {each.name: tuple(_column(each, field) for field in _flat(each.fields)) for each in contract.datasets}
-    words: list[Word] = []
+    about = [f"owner: {contract.about.owner}"] if contract.about.owner else []
+    purpose = " ".join((contract.about.description or contract.about.purpose or "").split())
+    words: list[Word] = [", ".join([f"{contract.name or contract.id} {contract.version}", *about])]
+    words += [purpose] if purpose else []
     for dataset, columns in found.items():
         words.append(f"{dataset}: {plural(len(columns), 'column')}")
         rows = (tuple(_cell(getattr(column, name)) for name in COLUMNS) for column in columns)

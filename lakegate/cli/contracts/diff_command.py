@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 from lakegate.aws.open_stack import DEFAULT_STACK
@@ -34,7 +35,9 @@ class DiffFormat(StrEnum):
 def diff(  # noqa: PLR0913 - a command has these options
     old: Annotated[
         str,
-        Argument(help="A file, CONTRACT@VERSION (or @latest), or REVISION:PATH of git."),
+        Argument(
+            help="A file, CONTRACT for its version in use, CONTRACT@VERSION (or @latest), or REVISION:PATH of git."
+        ),
     ],
     new: Annotated[str, Argument(help="The same, or - for standard input.")],
     *,
@@ -52,7 +55,10 @@ def diff(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 compared, 1 the new number is too low (with --enforce), 2 a version cannot be read.
     """
-    comparison = compare(*(load_version(name, stack, local=local, root=root) for name in (old, new)))
+    load = partial(
+        load_version, stack=stack, local=local, root=root, note=lambda text: terminal.note(f"lakegate: {text}")
+    )
+    comparison = compare(*map(load, (old, new)))
     is_refused = enforce and not comparison.ok
     return CommandResult(comparison, [lambda _: print_comparison(comparison, form)], REFUSED if is_refused else 0)
 

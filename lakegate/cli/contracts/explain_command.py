@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import Annotated, Any, Final, TypeAlias
 
 from lakegate.base.errors import InputError
+from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_schemas import load
 from lakegate.base.text import did_you_mean, quote
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, command
+from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
 from lakegate.lints.lint_codes import CODES
+from lakegate.verdict.reasons import CODES as REASONS
 from lakegate.verdict.value_mistakes import MISTAKES
 
 FOLDER = "lakegate.cli.contracts.explanations"
@@ -61,7 +65,7 @@ class RuleExplanation:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeExplanation:
-    """A finding about a file, a merge, or several rules at once."""
+    """A finding about a file, a merge, or several rules at once; a reason, code or status of the gate."""
 
     outcome: str
     words: str
@@ -106,25 +110,26 @@ def explain(
     name: Annotated[
         str | None,
         Argument(
-            help="A code of lint, a kind of rule, a key of the extension such as csv.delimiter, a term, or the id of a reason;"
+            help="A code of lint, a kind of rule, a key of the extension such as csv.delimiter, a term, a reason, or a status;"
             " without it all are listed.",
         ),
     ] = None,
 ) -> CommandResult[tuple[Explanation, ...]]:
-    """Explain a code of `lint`, a kind of rule, a key of the extension, a term, or a reason of a rejection, as they are printed.
+    """Explain a code, a kind of rule, a key of the extension, a term, a reason or a status, as commands print them.
 
     Example: lakegate explain duplicate-field
     """
-    every: list[Explanation] = [*codes(), *rules(), *settings(), *terms(), *outcomes()]
+    every: list[Explanation] = [*codes(), *rules(), *settings(), *terms(), *outcomes(), *printed()]
     known: dict[str, list[Explanation]] = {}
     for each in every:
         known.setdefault(_name(each), []).append(each)
     found = every
     if name is not None:
-        key = name if name in known else _kind(name)
+        folded = {key.casefold(): key for key in reversed(known)}
+        key = name if name in known else folded.get(name.casefold(), _kind(name))
         if key not in known:
             raise InputError(
-                f"{quote(name)} is no code of lint, no kind of rule, no key of the extension, no term and no reason."
+                f"{quote(name)} is no code of lint, no kind of rule, no key of the extension, no term, no reason and no status."
                 f"{did_you_mean(name, known)} `lakegate explain` lists all."
             )
         found = known[key]
@@ -201,6 +206,28 @@ def outcomes() -> list[OutcomeExplanation]:
     return [
         OutcomeExplanation(each, words, _page(each)) for each, words in (_written("outcomes.yaml") | mistakes).items()
     ]
+
+
+def printed() -> list[OutcomeExplanation]:
+    """Every reason, code and status that the gate, its commands and features print beside those."""
+    sections: dict[str, dict[str, str]] = _written("gate_words.yaml")
+    of_gate = [
+        OutcomeExplanation(name, words, section["page"])
+        for section in sections.values()
+        for name, words in section.items()
+        if name != "page"
+    ]
+    refused = [OutcomeExplanation(code, _sentence(words), "docs/producer.md") for code, words in REASONS.items()]
+    failed = [
+        OutcomeExplanation(each, f"An attempt failed: {words}.", "docs/operator.md")
+        for each, words in CAUSE_TEXTS.items()
+    ]
+    registered: Iterator[Callable[[], Iterable[OutcomeExplanation]]] = load_extensions("explanations")
+    return [*refused, *of_gate, *failed, *(each for of_feature in registered for each in of_feature())]
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _written(name: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import click
@@ -17,7 +16,7 @@ from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import AsJson, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.delivery_policy import OnReject
-from lakegate.library.contract_files import ParentPlaces, load, plan_of
+from lakegate.library.contract_files import ParentPlaces, load_named, plan_of
 from lakegate.plan.check import Check
 from lakegate.plan.plan import Plan
 
@@ -26,7 +25,14 @@ REFUSED = 1
 
 @command
 def plan(  # noqa: PLR0913, PLR0917 - a command has these options
-    file: Annotated[Path, Argument(help="The contract document (ODCS, DCS or DCM).")],
+    contract: Annotated[
+        str,
+        Argument(
+            metavar="FILE|CONTRACT",
+            help="The contract document (ODCS, DCS or DCM), or what is published: CONTRACT for its version in use,"
+            " CONTRACT@VERSION.",
+        ),
+    ],
     dataset: OfDataset = None,
     parents: ParentPaths = None,
     root: DefinitionRoot = None,
@@ -43,12 +49,16 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     """
     explains = explain and not as_json
     try:
-        contract = load(file, ParentPlaces.of(parents, stack, local=local, root=root))
-        every = [each.name for each in contract.datasets] if explains and dataset is None else None
-        plans = [plan_of(contract, name) for name in every or (dataset,)]
+        places = ParentPlaces.of(parents, stack, local=local, root=root)
+        loaded = load_named(contract, places, stack, local=local, api=None)
+        document = loaded.contract
+        every = [each.name for each in document.datasets] if explains and dataset is None else None
+        plans = [plan_of(document, name) for name in every or (dataset,)]
     except ContractError as error:
         terminal.say_refused(error)
         raise click.exceptions.Exit(REFUSED) from None
+    for note in loaded.found.notes() if loaded.found else ():
+        terminal.note(f"lakegate: {contract} is {document.version}; {note}")
     words = _explained(plans) if explains else terminal.json_words(plans[0].to_json())
     return CommandResult(plans[0], words)
 

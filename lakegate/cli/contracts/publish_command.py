@@ -158,6 +158,8 @@ def _published_in_words(found: PublishedVersion) -> Iterator[str]:
     for dataset in found.drafts:
         state = f"takes effect on {starts[dataset]}" if dataset in starts else "is a draft"
         yield f"  {dataset} {state}: until it is active, deliveries are refused or, with mode: observe, only observed."
+        if dataset not in starts:
+            yield f"  In force: lakegate reactivate {dataset}, or a new number without status: draft."
 
 
 def proposal_in_words(found: ProposedVersion) -> Iterator[str]:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
-from lakegate.base.json_codec import DOCUMENT_NAME, select_fields
+from lakegate.base.json_codec import DOCUMENT_NAME, omit_default, select_fields
 from lakegate.base.text import plural
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, gate_command, usable, write_text
@@ -19,6 +19,7 @@ from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, observe_report, report_dataset
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.registry.version_in_use import NextDataset, labels_of_dataset, next_dataset
 from lakegate.report.dataset_report import DatasetHistory, last_times, render_dataset
 from lakegate.verdict.verdict import Verdict
 
@@ -91,6 +92,9 @@ class DatasetReport:
     """The history of a dataset over some time."""
 
     dataset: str = field(metadata=DATASET_KEY)
+    name: str
+    """Of its contract; empty where the document has none."""
+    owner: str
     last_accepted: str | None
     deadlines: tuple[ReportedDeadline, ...] = field(metadata={DOCUMENT_NAME: "promises"})
     since: str
@@ -100,6 +104,8 @@ class DatasetReport:
     rules: tuple[RuleShare, ...]
     reasons: tuple[ReasonCount, ...]
     freshness: Freshness
+    next: NextDataset | None = omit_default(None)
+    """What replaces it."""
 
 
 @gate_command
@@ -120,14 +126,19 @@ def report(
         usable("--html", page, (".html",), ())
     chain = dataset_named(dependencies, dataset)
     found = report_dataset(dependencies, chain, dependencies.now - timedelta(days=days))
+    following = next_dataset(dependencies, chain)
+    found.replaced_by = following.in_words() if following else ""
+    labels = labels_of_dataset(dependencies, chain)
+    found.name, found.owner = labels.get("name", ""), labels.get("owner", "")
     if page is not None:
         write_text("--html", page, render_dataset(found))
-    return CommandResult(_dataset_report(found), _in_words(found, days, page))
+    return CommandResult(_dataset_report(found, following), _in_words(found, days, page))
 
 
 def _in_words(found: DatasetHistory, days: int, page: Path | None) -> Iterator[Word]:
     counts = ", ".join(f"{found.counted(each):,} {words}" for each, words in WORDS.items())
-    yield f"{found.dataset}, {plural(days, 'day')}: {counts}"
+    about = f"{found.title} ({', '.join(filter(None, (found.dataset, found.owner and f'owner: {found.owner}')))})"
+    yield f"{about if found.name else found.dataset}, {plural(days, 'day')}: {counts}"
     yield from last_times(found)
     if broken := [rule for rule in found.rules if rule.passed < rule.measured]:
         rows = (
@@ -147,7 +158,7 @@ def _in_words(found: DatasetHistory, days: int, page: Path | None) -> Iterator[W
         yield f"{page}: report written"
 
 
-def _dataset_report(found: DatasetHistory) -> DatasetReport:
+def _dataset_report(found: DatasetHistory, following: NextDataset | None) -> DatasetReport:
     limit = found.freshness_limit
     ages = tuple(
         DeliveryAge(each.at.isoformat(), seconds, limit is not None and seconds > limit) for each, seconds in found.ages
@@ -158,6 +169,7 @@ def _dataset_report(found: DatasetHistory) -> DatasetReport:
         deliveries={word.value: found.counted(word) for word in WORDS},
         reasons=tuple(itertools.starmap(ReasonCount, found.reasons)),
         freshness=Freshness(None if limit is None else float(limit), ages),
+        next=following,
     )
 
 

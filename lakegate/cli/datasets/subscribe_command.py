@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated
 
 from lakegate.base.errors import InputError
-from lakegate.base.json_codec import select_fields
+from lakegate.base.json_codec import omit_default, select_fields
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, gate_command
@@ -24,6 +24,7 @@ from lakegate.gate.datasets.subscriptions import ON_REQUEST, add_subscription, r
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.contract_versions import newest_release
 from lakegate.gate.registry.parent_contracts import still_weaker
+from lakegate.gate.registry.version_in_use import NextDataset, next_dataset
 
 Team = Annotated[str, Option("--as", help="The team that is notified.")]
 Audience = Annotated[str, Option(help="consumer, producer or operator.")]
@@ -36,6 +37,8 @@ class SubscribedDataset(DatasetLifecycle):
     subscribers: tuple[Subscription, ...]
     notice: Notice | None
     parents: tuple[ParentNotice, ...]
+    next: NextDataset | None = omit_default(None)
+    """What replaces it."""
 
 
 @gate_command
@@ -145,12 +148,15 @@ def acknowledge(
 
 def _outcome(dependencies: Dependencies, dataset: dataset_states.DatasetState) -> CommandResult[SubscribedDataset]:
     lifecycle = lifecycle_of(dataset, dependencies.moment)
-    result = select_fields(SubscribedDataset, lifecycle, dataset, subscribers=dataset.subscriptions)
+    following = next_dataset(dependencies, dataset.name)
+    result = select_fields(SubscribedDataset, lifecycle, dataset, subscribers=dataset.subscriptions, next=following)
     return CommandResult(result, _in_words(result))
 
 
 def _in_words(dataset: SubscribedDataset) -> Iterator[str]:
     yield from lifecycle_in_words(dataset)
+    if dataset.next is not None:
+        yield f"  replaced by {dataset.next.in_words()}"
     for subscriber in dataset.subscribers:
         audience = "" if subscriber.audience == "consumer" else f" ({subscriber.audience})"
         text = f"  {subscriber.team}{audience}: {', '.join(subscriber.on)}"

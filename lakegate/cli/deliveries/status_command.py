@@ -208,6 +208,8 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
     if one.seconds is not None:
         yield "seconds", f"{one.seconds:.1f} from intake to completion"
     yield "time", _utc(one.at) or "not known"
+    if one.next is not None:
+        yield "replaced", f"by {one.next.in_words()}"
     yield from _replays(one)
 
 

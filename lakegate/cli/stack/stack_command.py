@@ -85,7 +85,7 @@ def _in_words(found: RedrivenMessages) -> Iterator[str]:
 # disabled. `resume` continues all of it.
 
 
-app = CommandGroup(help="Pause, resume, repair, protect or delete a deployed stack.")
+app = CommandGroup(help="Deploy, estimate, prove, pause, resume, repair, protect or delete a stack.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def summary(  # noqa: PLR0913 - a command has these options
     Example: lakegate summary samples/weather-clean.csv --contract contracts/examples/weather.dcm.yaml
     """
     places = ParentPlaces.of(parents, stack, local=local, root=root)
-    document = contract_files.load_named(contract, places, stack, local=local, api=api)
+    document = contract_files.load_named(contract, places, stack, local=local, api=api).contract
     plan = plan_of(document, dataset)
     fields = [column for column in plan.columns if column.shape is Shape.VALUE]
     checks = tuple(check for each in fields for check in _checks(each))

@@ -17,8 +17,10 @@ from urllib.request import Request
 from lakegate.aws.https_client import send_request
 from lakegate.base.errors import ContractError, InputError, LakegateError, Problem, SetUpError
 from lakegate.base.json_codec import decode, encode
-from lakegate.contract.semantic_versions import precedence
+from lakegate.contract.semantic_versions import major, precedence
 from lakegate.gate.person_decisions import WantedDecision, WantedReplay
+from lakegate.gate.registry.named_contract import LATEST
+from lakegate.inheritance.inherited_documents import ParentDocument, Parents
 from lakegate.library.described_deliveries import DeliveryStatus, StartedReplay
 from lakegate.library.published_contracts import (
     Confirm,
@@ -108,8 +110,19 @@ class Api(RemoteStack):
     @known_form()
     def document(self, contract: str, version: str | None) -> ContractDocument:
         """See `StackFacade`."""
-        query = {"version": version} if version else {}
+        query = {"inUse": "true"} if version is None else {} if version == LATEST else {"version": version}
         return decode(ContractDocument, self.ask("GET", contract_path(contract), query={**DETAILS, **query})["details"])
+
+    def parents(self, found: ContractDocument) -> Parents:
+        """See `StackFacade`. The newest version of a parent, where that has the major number."""
+        del found
+
+        def find(contract: str, number: int) -> ParentDocument | None:
+            parent = self.document(contract, LATEST)
+            is_meant = major(parent.version) == number
+            return ParentDocument(parent.text.encode(), find, is_published=True) if is_meant else None
+
+        return find
 
     @known_form()
     def routes(self) -> Routes:

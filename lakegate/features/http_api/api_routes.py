@@ -106,7 +106,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Contract"},
         (404,),
         query=("version",),
-        flags=("details",),
+        flags=("details", "inUse"),
     ),
     "GET /api/v1/data-contract/{id}/workload/{workload}": READ_WORKLOAD.of_contract(
         "The same for a delivery to one contract"

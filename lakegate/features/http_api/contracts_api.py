@@ -134,10 +134,18 @@ def _warned(warnings: Sequence[Problem]) -> Mapping[str, str]:
 
 
 def contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
-    """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names."""
+    """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names.
+
+    With the parameter `inUse` it is the version by which deliveries are judged now.
+    """
     name, wanted = request.path.get("id", ""), {request.path.get(VERSION), request.query.get(VERSION)} - {None}
     snapshot = usable_contract(dependencies, request, name)
     found = newest(version for version in snapshot.versions if wanted <= {version.version})
+    is_used = found is not None and not wanted and request.flag("inUse")
+    if is_used:
+        from lakegate.gate.registry.version_in_use import version_in_use  # noqa: PLC0415 - for this parameter alone
+
+        found = version_in_use(dependencies, snapshot, name)
     if found is None:
         raise HttpProblem(
             404, "not-found", "No contract is published with this id" + (" and version." if wanted else ".")
@@ -147,7 +155,7 @@ def contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if request.flag("details"):
         from lakegate.library.published_contracts import document_in  # noqa: PLC0415 - for this parameter alone
 
-        body["details"] = encode(document_in(dependencies, snapshot, found))
+        body["details"] = encode(document_in(dependencies, snapshot, found, is_used=is_used))
     return HttpResponse(200, body)
 
 

@@ -43,8 +43,14 @@ def workload(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     row, announced = workload_named(dependencies, request)
     body = representation(dependencies, row, announced, asked_for(request))
     return HttpResponse(
-        200, body | request.details(lambda: _described(dependencies, find_delivery(dependencies, row.id, 0)))
+        200, body | request.details(lambda: _with_next(dependencies, find_delivery(dependencies, row.id, 0)))
     )
+
+
+def _with_next(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
+    from lakegate.library.described_deliveries import one_delivery  # noqa: PLC0415 - plans are read, for this parameter alone
+
+    return one_delivery(dependencies, delivery)
 
 
 def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.text import did_you_mean
@@ -11,6 +11,10 @@ from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, Registr
 
 if TYPE_CHECKING:
     from lakegate.gate.registry.registry_store import Registry
+
+
+LATEST: Final = "latest"
+"""In the place of a version: the one with the highest number, whether it is in force or not."""
 
 
 def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:

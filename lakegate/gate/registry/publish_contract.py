@@ -45,8 +45,10 @@ from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.ledger.commit import LONGEST_REASON
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.contract_versions import (
+    ANOTHER_CONTENT,
     Act,
     CompiledContract,
+    document_key,
     publication_of,
     published_by,
     read_published,
@@ -496,6 +498,8 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
     known = seen.by_number.get(compiled.version)
     if known and known.status == WITHDRAWN:
         raise InputError(f"{compiled.contract} {compiled.version} was withdrawn: give the document a higher number")
+    if known and known.document != document_key(compiled.document):
+        raise InputError(f"{ANOTHER_CONTENT}{_way_out_of_draft(dependencies, known)}")
     if known:
         return None
     if seen.revision == 0:
@@ -507,6 +511,14 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
         refuse_other_parent(compiled.needs[0], dependencies.registry.contract(compiled.parent), now)
     parents = parents_by_name({need.name: need.text for need in compiled.needs})
     return refuse_incompatible(dependencies, seen, compiled.version, compiled.document, parents)
+
+
+def _way_out_of_draft(dependencies: Dependencies, published: Publication) -> str:
+    """How the draft that a version was published as is put in force; empty for a version in force."""
+    names = [state.name for state in drafts_of(dependencies, published) if state.notice is None]
+    if not names:
+        return ""
+    return f". {published.version} is a draft: `lakegate reactivate {names[0]}` puts it in force as it was published"
 
 
 def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import InputError
 from lakegate.base.text import quote
 from lakegate.contract.semantic_versions import precedence
-from lakegate.gate.datasets.dataset_states import DatasetStatus, strictest
+from lakegate.gate.datasets.dataset_states import DatasetState, strictest
 from lakegate.gate.dependencies import Dependencies, Places
 from lakegate.gate.effects import Steps
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
@@ -24,35 +24,30 @@ from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication
 # ---- Statuses of versions ----
 
 
-Statuses: TypeAlias = dict[str, DatasetStatus]
-"""Of datasets, by their names."""
 READERS: Final = 10
 """Datasets that are read at once: boto3 keeps as many connections."""
 
 
-def statuses_of(dependencies: Dependencies, versions: Iterable[Publication]) -> Statuses:
-    """The status that each dataset of some versions has now."""
+def states_of(dependencies: Dependencies, versions: Iterable[Publication]) -> dict[str, DatasetState]:
+    """The datasets of some versions, by their names."""
     return _read(dependencies, {version.full_name(dataset) for version in versions for dataset in version.datasets})
 
 
 def as_judged(dependencies: Dependencies, routes: Iterable[Route]) -> list[Route]:
     """Routes with the status by which what lands below them is judged now, that of their dataset included."""
-    known = list(routes)
-    statuses = _read(dependencies, {each.full_name for each in known})
-    return [replace(each, status=strictest(each.status, statuses[each.full_name])) for each in known]
+    known, now = list(routes), dependencies.moment
+    states = _read(dependencies, {each.full_name for each in known})
+    return [replace(each, status=strictest(each.status, states[each.full_name].status_at(now))) for each in known]
 
 
-def _read(dependencies: Dependencies, datasets: set[str]) -> Statuses:
-    names, now = sorted(datasets), dependencies.moment
+def _read(dependencies: Dependencies, datasets: set[str]) -> dict[str, DatasetState]:
     with ThreadPoolExecutor(READERS) as readers:
-        return {dataset.name: dataset.status_at(now) for dataset in readers.map(dependencies.datasets.get, names)}
+        return {dataset.name: dataset for dataset in readers.map(dependencies.datasets.get, sorted(datasets))}
 
 
-def status_of(statuses: Statuses, version: Publication, dataset: str) -> str:
+def status_of(dataset: DatasetState, version: Publication, now: str) -> str:
     """The status by which deliveries to a dataset of a version are judged; of a withdrawn one that it is."""
-    if version.status == WITHDRAWN:
-        return WITHDRAWN
-    return strictest(version.status, statuses[version.full_name(dataset)])
+    return WITHDRAWN if version.status == WITHDRAWN else strictest(version.status, dataset.status_at(now))
 
 
 # ---- Effects of a new route ----

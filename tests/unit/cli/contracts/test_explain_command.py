@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 
@@ -16,6 +17,7 @@ from lakegate.cli.contracts.explain_command import (
     TermExplanation,
     codes,
     outcomes,
+    printed,
     rules,
     settings,
     terms,
@@ -24,6 +26,7 @@ from lakegate.cli.main import app
 from lakegate.lints.lint_codes import CODES
 from lakegate.lints.linter import examine
 from lakegate.rules.rule_kinds import RULES
+from lakegate.verdict.reasons import CODES as REASONS
 from lakegate.verdict.value_mistakes import MISTAKES
 from tests.unit.lints.examples import document
 from tests.unit.lints.page import EXPLANATIONS, explanations
@@ -148,8 +151,9 @@ def test_an_outcome_is_found_as_reasons_name_it() -> None:
 
 def test_everything_is_listed() -> None:
     """Without a name each code and kind is one line; for machines each is an object."""
-    assert len(run().splitlines()) == len(CODES) + len(RULES) + len(settings()) + len(terms()) + len(outcomes())
-    assert json.loads(run("--json"))[-1:] == json.loads(run(outcomes()[-1].outcome, "--json"))
+    numbers = map(len, (CODES, RULES, settings(), terms(), outcomes(), printed()))
+    assert len(run().splitlines()) == sum(numbers)
+    assert json.loads(run("--json"))[-1] == json.loads(run(printed()[-1].outcome, "--json"))[-1]
     assert json.loads(run("required", "--json"))[0]["example"] == "{name: x, logicalType: string, required: true}"
 
 
@@ -163,3 +167,132 @@ def test_an_unknown_name_gets_the_nearest() -> None:
     """A typing mistake is answered with what was probably meant."""
     with pytest.raises(InputError, match=r"`minimun` is no code .* Did you mean `minimum`"):
         run("minimun")
+
+
+# --- reasons, codes and statuses of the gate, its commands and features
+
+PRODUCT = [*(ROOT / "lakegate").rglob("*.py"), *(ROOT / "functions").rglob("*.py")]
+PRINTED_BY = (
+    *("Verdict", "State", "Status", "DatasetStatus", "FailureCause", "Wrong", "Damage", "RouteFault", "RefusalReason"),
+    *("AnchorFlaw", "PullOutcome", "PullStatus", "RevalidationEnd"),
+)
+"""Enumerations whose values people see in commands, pages or events."""
+INTERNAL = {
+    *("Outcome", "Bound", "Effect", "BlockKind", "JobState", "TableName", "SqlKind", "Collation", "LintLevel", "Kind"),
+    *(
+        "Unit",
+        "QuantileMethod",
+        "Metric",
+        "MetricSource",
+        "Number",
+        "Over",
+        "Relation",
+        "Shape",
+        "Severity",
+        "LogicalType",
+    ),
+    *(
+        "Cast",
+        "Format",
+        "Compression",
+        "FieldTreatment",
+        "Mode",
+        "OnReject",
+        "Duplicates",
+        "PublishAs",
+        "MergeStrategy",
+    ),
+    *(
+        "Treatment",
+        "DeliveryUnit",
+        "Level",
+        "SchemaFormat",
+        "Target",
+        "Drawing",
+        "DeploymentProfile",
+        "Grouping",
+        "EngineName",
+    ),
+    *(
+        "Replayable",
+        "Decided",
+        "Finished",
+        "CheckFormat",
+        "LintFormat",
+        "DiffFormat",
+        "Analyzer",
+        "Order",
+        "Bump",
+        "Affected",
+    ),
+}
+"""Enumerations of settings, options, contents of files and of the protocol, which other pages list."""
+CODED = {
+    "alarms": r"""Alarm\(\s*"([a-z-]+)\"""",
+    "reasons of a status": r"""["'](line-[a-z]+): """,
+    "refusals of the API": r"""HttpProblem\(\s*\d+,\s*"([a-z-]+)\"""",
+    "faults of pulls": r"""(?:PortError|SourceChanged|Unanswered)\(\s*"([a-z]+(?:-[a-z]+)+)\"""",
+}
+"""Codes in the texts of the code, by what they are."""
+OF_STATUS = {"line-deprecated", "line-sunset"}
+"""Codes that are made of a status."""
+
+
+def values_of_enumerations() -> dict[str, set[str]]:
+    """The values of every enumeration in the code, by its name."""
+    found: dict[str, set[str]] = {}
+    for path in PRODUCT:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and {"StrEnum", "Enum"} & {
+                getattr(each, "id", "") for each in node.bases
+            }:
+                members = (each.value for each in node.body if isinstance(each, ast.Assign))
+                found[node.name] = {each.value for each in members if isinstance(each, ast.Constant)}
+    return found
+
+
+def test_every_reason_code_and_status_that_is_printed_is_explained() -> None:
+    """Those of enumerations, of the gate's reasons, and those in the code; a new enumeration is in one of the two lists."""
+    enumerations, texts = values_of_enumerations(), [path.read_text() for path in PRODUCT]
+    coded = {each for form in CODED.values() for text in texts for each in re.findall(form, text)}
+    wanted = {value for name in PRINTED_BY for value in enumerations[name]} | {*REASONS, *OF_STATUS} | coded
+    known = {each.outcome for each in printed()}
+
+    assert set(enumerations) == {*PRINTED_BY, *INTERNAL}
+    assert all(any(re.search(form, text) for text in texts) for form in CODED.values())
+    assert wanted - known == set()
+
+
+def test_no_explanation_is_left_of_what_is_printed_no_more() -> None:
+    """Each explained word stands in the code, or is a cause of `doctor`."""
+    texts = [path.read_text() for path in PRODUCT if "explanations" not in path.name]
+    texts.append((ROOT / "lakegate/features/doctor/causes.yaml").read_text())
+    words = {word for text in texts for word in re.findall(r"[\w-]+", text)} | OF_STATUS
+
+    assert {each.outcome for each in printed()} - words == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("unrouted", "No route covers this key"),
+        ("duplicate-content", "The very same content was accepted before"),
+        ("line-deprecated", "The dataset is deprecated"),
+        ("gone", "GONE: The data was deleted"),
+        ("PUBLISHED", "It is accepted"),
+        ("rule-disabled", "The event rule NAME (PART) is disabled"),
+        ("host-refused", "is not in `PullHosts`"),
+    ],
+)
+def test_a_word_of_the_gate_is_explained_in_capitals_or_not(name: str, words: str) -> None:
+    """As people type it after they have read it."""
+    assert words in run(name)
+
+
+def test_a_word_with_several_meanings_is_explained_in_each() -> None:
+    """`too-large` is a refusal of the API, a message of a queue, and a limit of a pull."""
+    assert [line for line in run("too-large").splitlines() if line.startswith("More: ")] == [
+        "More: docs/functions.md",
+        "More: docs/api.md",
+        "More: docs/pull.md",
+    ]

@@ -60,9 +60,11 @@ def test_a_contract_is_shown_as_deliveries_are_judged_by_it(lakegate: Lakegate) 
 
 def test_a_contract_is_shown_as_a_table_of_its_columns(lakegate: Lakegate) -> None:
     """What a consumer asks first: names, types, what is always there, and what it means."""
-    lakegate.ok("publish", lakegate.contract())
-    shown = lakegate.ok("show", "shop", "--columns").splitlines()
+    about = "name: Shop\nteam: {name: Sales}\ndescription: {purpose: What was ordered.}\n"
+    lakegate.ok("publish", lakegate.contract(**{"name: Shop\n": about}))
+    first, purpose, *shown = lakegate.ok("show", "shop", "--columns").splitlines()
 
+    assert (first, purpose) == ("Shop 1.0.0, owner: Sales", "What was ordered.")
     assert shown[0] == "orders: 2 columns"
     assert shown[1].split() == ["column", "type", "required", "key", "classification", "description"]
     assert [each.split() for each in shown[2:]] == [["id", "string", "yes"], ["amount", "integer", "public"]]
@@ -96,7 +98,14 @@ def test_contracts_are_found_by_their_labels(lakegate: Lakegate) -> None:
     assert found("--owner", "sales", "--status", "Active") == ["a"]
     assert found("--domain", "trade", "--domain", "weather") == ["a", "c"]
     assert lakegate.ok("contracts", "--owner", "nobody") == "No published contract has these labels and this status.\n"
+    assert lakegate.ok("contracts", "--domain", "weather").splitlines()[1].split() == (
+        ["Shop", "1.0.0", "active", "orders_v1", "c"]
+    )
+    assert lakegate.ok("contracts").splitlines()[0].split() == (
+        ["name", "owner", "version", "status", "line", "delivered", "from", "contract"]
+    )
     assert lakegate.json("show", "a")["labels"] == {
+        "name": ["Shop"],
         "owner": ["Sales"],
         "domain": ["trade"],
         "tag": ["eu", "hourly"],
@@ -182,6 +191,22 @@ def test_a_changed_document_needs_a_new_number(lakegate: Lakegate) -> None:
         1,
         "this version is published with another content: give the changed one a new number",
     )
+
+
+def test_a_changed_draft_is_told_how_to_go_on(lakegate: Lakegate) -> None:
+    """The number of a draft is taken; what was published can be put in force, and the message says how."""
+    published = lakegate.ok("publish", lakegate.contract(status="draft"))
+    changed = lakegate("publish", lakegate.contract())
+    lakegate.ok("reactivate", "shop/orders_v1")
+    again = lakegate("publish", lakegate.contract())
+
+    way_out = "  In force: lakegate reactivate shop/orders_v1, or a new number without status: draft."
+    assert published.splitlines()[-1] == way_out
+    taken = "this version is published with another content: give the changed one a new number"
+    assert str(changed.exception) == (
+        f"{taken}. 1.0.0 is a draft: `lakegate reactivate shop/orders_v1` puts it in force as it was published"
+    )
+    assert str(again.exception) == taken
 
 
 def test_a_refused_document_is_shown_with_its_lines(lakegate: Lakegate) -> None:

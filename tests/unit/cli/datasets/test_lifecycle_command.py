@@ -417,3 +417,38 @@ def test_a_draft_of_a_new_major_version_waits_for_subscribers_once_it_is_no_draf
 
     assert (two["status"], [each["at"][:10] for each in two["planned"]]) == ("draft", [day(30)])
     assert three["drafts"] == ["shop/orders_v3"]
+
+
+def test_a_dataset_names_the_one_that_replaces_it(lakegate: Lakegate, tmp_path: Path) -> None:
+    """`subscribers`, `status`, `report` and its page of v1 name v2: a name that a reader of v1 cannot know, and its day."""
+    workload = lakegate.begin(_accepted)
+    lakegate.ok("subscribe", "orders_v1", "--as", "finance")
+    before = lakegate.json("subscribers", "orders_v1")
+    lakegate.ok("publish", lakegate.contract("2.0.0", **{"{name: amount,": "{name: total,"}))
+    page = tmp_path / "report.html"
+    said = f"shop/orders_v2 (2.0.0), which takes effect on {day(30)}"
+    found = [
+        lakegate.json(*words)["next"]
+        for words in (("subscribers", "orders_v1"), ("status", workload), ("report", "orders_v1"))
+    ]
+    report = lakegate.ok("report", "orders_v1", "--html", str(page))
+
+    assert "next" not in before
+    assert [(each["line"], each["version"], each["status"], each["takes_effect"][:10]) for each in found] == [
+        ("shop/orders_v2", "2.0.0", "draft", day(30))
+    ] * 3
+    assert f"  replaced by {said}" in lakegate.ok("subscribers", "orders_v1").splitlines()
+    assert f"  replaced  by {said}" in lakegate.ok("status", workload)
+    assert f"Replaced by {said}" in report
+    assert f"Replaced by {said}" in page.read_text()
+    assert report.startswith("Shop: orders_v1 (shop/orders_v1), 30 days: ")
+    assert '<h1>Shop: orders_v1</h1>\n\n<p class="dim"><code>shop/orders_v1</code></p>' in page.read_text()
+
+    lakegate.ok("acknowledge", "orders_v1@2.0.0", "--as", "finance")
+    assert "  replaced by shop/orders_v2 (2.0.0), which is active" in lakegate.ok("subscribers", "orders_v1")
+    assert "next" not in lakegate.json("subscribers", "orders_v2")
+
+
+def _accepted(lakegate: Lakegate) -> str:
+    lakegate.routed()
+    return lakegate.delivered()

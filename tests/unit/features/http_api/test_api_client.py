@@ -265,7 +265,7 @@ def test_contracts_are_found_on_every_page(server: Server, monkeypatch: pytest.M
     assert [contract["contract"] for contract in found["contracts"]] == ["a", "b"]
     assert asked[:2] == [{"details": "true"}, {"details": "true", "cursor": "next"}]
     assert nothing.stdout == "No published contract has these labels and this status.\n"
-    assert [line.split() for line in shown.stdout.splitlines()[1:2]] == [["a", "1.0.0", "active", "d_v1", "d/"]]
+    assert [line.split() for line in shown.stdout.splitlines()[1:2]] == [["d", "1.0.0", "active", "d_v1", "d/", "a"]]
 
 
 def test_a_published_document_is_shown_as_it_was_published(server: Server, file: Path) -> None:

@@ -1,0 +1,48 @@
+"""States of pulls, and why one failed, as `lakegate explain` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lakegate.cli.contracts.explain_command import OutcomeExplanation
+
+WORDS: Final[Mapping[str, str]] = {
+    "Due": "The dataset is pulled at its next time.",
+    "Fetching": "The source is being fetched.",
+    "Done": "The object that the producer named was pulled.",
+    "Unscheduled": "No tick has seen what was published, or the stack does not pull.",
+    "FETCHED": "The source was fetched, and is a delivery.",
+    "UNCHANGED": "The source is the one that was fetched before.",
+    "FAILED": "The source was not fetched, for the reason that stands beside it.",
+    "host-refused": "The host, or the one that a redirect leads to, is not in `PullHosts`.",
+    "address-refused": "The address is not public, or has another scheme.",
+    "port-refused": "The address has another port.",
+    "unencrypted-refused": "A source over HTTP or FTP needs `unencrypted: true`, and takes no secret.",
+    "host-key-refused": "The server has another key than `hostKey` of the secret.",
+    "login-refused": "The server refuses the user, the password or the key.",
+    "certificate-refused": "The certificate of the host is not one that the system trusts.",
+    "too-many-redirects": "There were more than five redirects.",
+    "bucket-refused": "The source is in a bucket of the stack itself.",
+    "source-refused": "The object that was named cannot be a source of the dataset.",
+    "secret-malformed": "The secret is not of the form that docs/pull.md describes.",
+    "secret-of-another": "The secret is for another contract or host.",
+    "no-route": "No key delivers to the dataset: `lakegate route add PREFIX/ CONTRACT`.",
+    "too-large": "The source is larger than a limit of the stack or of the contract.",
+    "archive-too-large": "The archive, or its member, is larger than a limit.",
+    "too-slow": "The source takes longer than a function may.",
+    "member-missing": "No file of the archive has a name that fits `member`.",
+    "member-ambiguous": "Several files of the archive have a name that fits `member`.",
+    "archive-damaged": "It is no archive of zip or tar, breaks off, or its checksums differ.",
+    "archive-refused": "The archive is encrypted, or has a method or form that is not read.",
+    "length-differs": "What came is shorter or longer than the source said, three times.",
+    "length-missing": "The source says neither its length nor where it ends: a broken connection would look like the end.",
+    "encoding-refused": "The source is sent compressed, though that was not asked for.",
+    "source-changed": "The source changed while it was fetched, three times.",
+    "upload-lost": "The upload of what was fetched is not there any more. The next time fetches again.",
+}
+
+
+def explanations() -> Iterator[OutcomeExplanation]:
+    """Each with its meaning, and what to do."""
+    return (OutcomeExplanation(name, words, "docs/pull.md") for name, words in WORDS.items())
