@@ -677,7 +677,16 @@ def _column(
         for part, at in inner
     )
     return ProfiledColumn(
-        found.name, own.type, found.shape, found.is_certain, found.physical, around, own.present, own.values, parts
+        found.name,
+        own.type,
+        found.shape,
+        found.is_certain,
+        found.physical,
+        around,
+        own.present,
+        own.values,
+        parts,
+        found.others,
     )
 
 
