@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,21 +13,20 @@ from lakegate.features.draft.found_fields import Profile, ProfiledColumn
 
 def without_faults(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
     """The profile as the data would be without its faults, and the faults, in words with their remedies."""
-    names = {column.name: _name(column, profile) for column in profile.columns}
+    bare = Counter(column.name.strip().casefold() for column in profile.columns)
+    names = {
+        name: name.strip() if name.strip() and bare[name.strip().casefold()] == 1 else name
+        for name in (column.name for column in profile.columns)
+    }
+    null_words = tuple(replace(own, column=names[own.column]) for own in profile.csv.null_values_by_column)
     cleaned = replace(
         profile,
+        csv=replace(profile.csv, null_values_by_column=null_words),
         columns=tuple(replace(_with_words(column), name=names[column.name]) for column in profile.columns),
         unique=tuple(names[column] for column in profile.unique),
         pairs=tuple((names[one], names[other]) for one, other in profile.pairs),
     )
     return cleaned, (*_in_rows(profile), *_in_columns(profile, names))
-
-
-def _name(column: ProfiledColumn, profile: Profile) -> str:
-    """The name without blanks around it, unless another column has that."""
-    bare = column.name.strip()
-    is_free = all(other is column or other.name.strip().casefold() != bare.casefold() for other in profile.columns)
-    return bare if bare and is_free else column.name
 
 
 def _with_words(column: ProfiledColumn) -> ProfiledColumn:

@@ -132,3 +132,16 @@ def test_words_that_differ_in_blanks_are_one(tmp_path: Path) -> None:
     assert 'validValues: [" X", HR, Sales]' in found.draft.text
     assert [each.fields for each in said.reasons] == [("dept",)]
     assert "values with blanks around them" in said.reasons[0].message
+
+
+def test_what_is_known_of_a_column_is_declared_by_its_bare_name(tmp_path: Path) -> None:
+    """A key, and words for null that are values in one column, belong to the name that the draft gives it."""
+    path = tmp_path / "data.csv"
+    rows = [f"{at},{['NA', 'NE', 'NC'][at % 3]},{'NA' if at == 5 else at}" for at in range(30)]
+    path.write_text("\n".join([" id , cc ,pop", *rows, ""]))
+    text = drafted(path).draft.text
+
+    assert "name: id\n        logicalType: integer  # suggested: 100 % of 30\n" in text
+    assert "primaryKey: true" in text
+    assert "nullValuesByColumn:" in text
+    assert "cc: []" in text
