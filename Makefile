@@ -24,15 +24,12 @@ help: ## List the commands
 # parts of the set-up that do not need each other run at once; a make that was started by another one shares its processes
 AT_ONCE = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3)
 
-setup: .venv/ready ## Make .venv/ (with .venv/bin/lakegate), .tools/ (jars, an archive of their classes, Java where there is none) and the official schemas
-	@$(MAKE) $(AT_ONCE) classes schemas
+setup: schemas ## Make .venv/ (with .venv/bin/lakegate) and fetch the official schemas; no Java and no jars
 	@[ "$(MAKECMDGOALS)" != setup ] || echo "Ready. Next: make sample-data, then $(BIN)/lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-dirty.csv; or make demo: the whole stack on this machine"
 
-.PHONY: java classes schemas
-java: .venv/ready
+.PHONY: spark-tools schemas
+spark-tools: .venv/ready ## What Spark needs, in .tools/: pinned jars, an archive of their classes, Java 17 where there is none
 	@$(BIN)/python -m infra.setup.tools
-
-classes: java
 	@$(BIN)/python -m infra.setup.classes
 
 schemas: .venv/ready
@@ -62,7 +59,7 @@ coverage: setup ## At least 97 % of the lines are run by tests without programs:
 	$(BIN)/python -m slipcover --json --out $(COVERAGE) --dont-wrap-pytest -m pytest -q -m "not ($(PROGRAMS) or full)" -n 2 $(WITHOUT_PROGRAMS)
 	$(BIN)/python -m slipcover --merge $(COVERAGE) --out $(COVERAGE) --skip-covered --fail-under 97
 
-spark: setup ## Only the tests that need Spark
+spark: setup spark-tools ## Only the tests that need Spark
 	$(BIN)/python -m pytest -q -m spark tests/spark tests/infra tests/$(LOCAL_EMR)
 
 lint: .venv/ready ## Style and strict types
@@ -99,7 +96,7 @@ sample-data: setup ## Write weather and orders files to samples/: clean, in betw
 	$(BIN)/python -m infra.samples samples
 
 BIG ?=
-bench: setup ## One table: check natively and by Spark, a Spark program by hand, datacontract-cli (BIG=1: with 2.1 GB)
+bench: setup spark-tools ## One table: check natively and by Spark, a Spark program by hand, datacontract-cli (BIG=1: with 2.1 GB)
 	@$(BIN)/python -m infra.setup.environments datacontract ministack sam
 	@$(BIN)/python -m tests.bench $(if $(BIG),--big)
 
@@ -143,12 +140,12 @@ export SAM_CLI_TELEMETRY := 0
 
 tools: environment-sam environment-checkov environment-sbom ## Install SAM, cfn-lint, checkov and cyclonedx-py into .tools/, each with its own pins
 
-package: setup tools ## Make the functions' bundles and the job's release in build/, and the built template in .aws-sam/
+package: setup spark-tools tools ## Make the functions' bundles and the job's release in build/, and the built template in .aws-sam/
 	@$(BIN)/python -m infra.packaging
 	@$(TOOL)/sam build >/dev/null
 	@echo "deploy it with: $(BIN)/lakegate stack deploy (docs/deploy.md)" >&2
 
-release: setup tools ## Make everything of this version in dist/: wheel, bundles, SBOM, digests, notes (docs/release.md)
+release: setup spark-tools tools ## Make everything of this version in dist/: wheel, bundles, SBOM, digests, notes (docs/release.md)
 	@$(BIN)/python -m infra.packaging.release
 
 image: setup ## Make a container image of the command, build/lakegate-image.tar, on Debian 12; no container engine is needed (docs/install.md)
@@ -165,7 +162,7 @@ test-docker: package ## The real `sam local`, in containers of an image that is 
 # ---- the stack on this machine -------------------------------------------------------------------------------------------
 .PHONY: stack-tools demo smoke e2e
 
-stack-tools: setup environment-ministack environment-sam ## Install the embedded AWS and SAM into .tools/
+stack-tools: setup spark-tools environment-ministack environment-sam ## Install Java, jars, the embedded AWS and SAM into .tools/
 
 demo: stack-tools ## The whole stack on this machine: ten deliveries through the real template.yaml, each with its verdict
 	@$(BIN)/lakegate demo

@@ -8,7 +8,7 @@
     build/code/<release>/       for the lake bucket; the release is named after the contents of
       validate.py                 the entry point
       environment.tar.gz          what the job reaches of lakegate/, libraries, and `bin/python`, which finds Python 3.11
-      deequ.jar, avro.jar         as `make setup` checked them
+      deequ.jar, avro.jar         as `make spark-tools` checked them
     build/release               the release's name: the parameter JobCode of template.yaml
 
 A release never changes once it has its name, so that a deployment cannot change a run under way.

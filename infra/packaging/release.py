@@ -127,7 +127,7 @@ def _jar(path: Path) -> dict[str, Any]:
     found = sha256(path)
     pin = next((jar for jar in pinned_jars() if jar.sha256 == found), None)
     if pin is None:
-        raise SetUpError(f"{path.name} is none of the pinned jars: run `make setup`.")
+        raise SetUpError(f"{path.name} is none of the pinned jars: run `make spark-tools`.")
     group, artifact, version = pin.coordinate.split(":")
     return {
         "bom-ref": pin.coordinate,

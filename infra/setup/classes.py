@@ -1,4 +1,4 @@
-"""Last part of `make setup`: the archive of Java classes, recorded while the job judges a small delivery."""
+"""Last part of `make spark-tools`: the archive of Java classes, recorded while the job judges a small delivery."""
 
 from __future__ import annotations
 

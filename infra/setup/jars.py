@@ -69,7 +69,7 @@ def _fetch(jars: tuple[Jar, ...], java: Path, folder: Path, log: Path) -> Path:
         try:
             run(command, cwd=folder, env=_environment())
         except subprocess.SubprocessError as error:
-            advice = "fix the network and run `make setup` again"
+            advice = "fix the network and run `make spark-tools` again"
             raise SetUpError(f"The jars could not be fetched (see {log}): {advice}.") from error
     log.unlink()
     return folder / "ivy" / "jars"

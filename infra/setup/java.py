@@ -13,7 +13,7 @@ from lakegate.spark.local_spark import INSTALLED, JAVA_VERSION, home_of
 
 LOCK = Path(__file__).with_name("jdk.lock")
 FOLDER = INSTALLED.parts[0]
-ADVICE = f"fix the network and run `make setup` again, or install Java {JAVA_VERSION} and set JAVA_HOME to it"
+ADVICE = f"fix the network and run `make spark-tools` again, or install Java {JAVA_VERSION} and set JAVA_HOME to it"
 
 
 def install_java(tools: Path, lock: Path = LOCK) -> Path:

@@ -1,4 +1,4 @@
-"""Second half of `make setup`: a Java 17 and the pinned jars, all inside the clone. Run it again and it only looks."""
+"""First part of `make spark-tools`: a Java 17 and the pinned jars, all inside the clone. Run it again and it only looks."""
 
 from __future__ import annotations
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 BOM = b"\xef\xbb\xbf"
+WORKBOOK = "workbook"
+"""The code of documents of Office."""
 FOREIGN = {
     b"\xfd7zXZ": ("xz", "xz-compressed"),
     b"\x04\x22\x4d\x18": ("lz4", "lz4-compressed"),
@@ -67,6 +69,8 @@ FOREIGN = {
 """Signatures of files that no contract can declare: code and description."""
 _PACKED = frozenset({"xz", "lz4", "snappy", "compress", "lzma", "lzip", "lzop", "zlib", "zip", "7z", "rar", "tar"})
 """Codes of files that have others in them."""
+_WORKBOOK = re.compile(rb"PK\x03\x04.{26}(?:\[Content_Types\]\.xml|_rels/|docProps/|xl/)", re.DOTALL)
+"""A zip archive whose first file is one of a document of Office."""
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)
 """The signature of a frame without data, of zstd (RFC 8878 §3.1.2) and of lz4; its size follows in 4 bytes."""
 _IS_SINGLE = 0x20
@@ -214,6 +218,8 @@ def signature_of(head: bytes) -> tuple[str, str]:
     begun, head = head, _without_skippable(head)
     if begun and not head:
         return Compression.ZSTD.value, f"{Compression.ZSTD.value}-compressed"
+    if _WORKBOOK.match(head):
+        return WORKBOOK, "an Excel workbook or another document of Office"
     known = {
         spec.signature: (compression.value, f"{compression.value}-compressed")
         for compression, spec in COMPRESSIONS.items()
@@ -254,6 +260,8 @@ def _remedy(found: str, storage: Storage) -> str:
         return f"{unpacked}, or declare compression: {found}"
     if found in {each.value for each in Format}:
         return f"deliver {storage.format.spec.title}, or declare format: {found}"
+    if found == WORKBOOK and storage.format is Format.CSV:
+        return "save each sheet as CSV (in Excel: CSV UTF-8)"
     if found == "json-sequence":
         return "write each object on a line of its own, without the record separators (RS)"
     if found in _PACKED and storage.format.is_text:

@@ -69,7 +69,7 @@ def jars(tools: Path = TOOLS) -> tuple[Path, ...]:
     paths = tuple(tools / FOLDER / jar.file for jar in pinned_jars())
     missing = [path.name for path in paths if not path.is_file()]
     if missing:
-        raise SetUpError(f"{missing[0]} is missing from {tools / FOLDER}: run `make setup`.")
+        raise SetUpError(f"{missing[0]} is missing from {tools / FOLDER}: run `make spark-tools`.")
     return paths
 
 
@@ -89,7 +89,7 @@ def java_home(tools: Path = TOOLS, environment: Mapping[str, str] = os.environ) 
     home = find_java(tools, environment)
     if home is None:
         raise SetUpError(
-            f"Java {JAVA_VERSION} is missing: run `make setup`, or set JAVA_HOME to a Java {JAVA_VERSION}."
+            f"Java {JAVA_VERSION} is missing: run `make spark-tools`, or set JAVA_HOME to a Java {JAVA_VERSION}."
         )
     return home
 

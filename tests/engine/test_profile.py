@@ -229,7 +229,7 @@ def test_a_word_for_null_is_a_value_where_it_has_the_form_of_the_others(tmp_path
     path = tmp_path / "data.csv"
     countries = ["NA", "NE", "NC"]
     rows = [f"{countries[at % 3]},{'NA' if at == 5 else at},{'NA' if at % 2 else 'yes it is'},NA" for at in range(30)]
-    path.write_text("\n".join(["cc,pop,note, cd", *rows, ""]))
+    path.write_text("\n".join(["cc,pop,note,c\u200bd", *rows, ""]))
     found = drafted(path)
 
     assert found.profile.csv.null_values == ("NA",)

@@ -62,7 +62,9 @@ def test_an_altered_jar_does_not_stay_usable_when_fetching_fails(tmp_path: Path,
 
 def test_a_missing_jar_is_reported_with_the_advice_to_run_set_up(tmp_path: Path) -> None:
     """Nobody meets a class-not-found inside Spark for want of a jar."""
-    with pytest.raises(SetUpError, match=r"^deequ-2\.1\.0-spark-3\.5\.jar is missing from .*: run `make setup`\.$"):
+    with pytest.raises(
+        SetUpError, match=r"^deequ-2\.1\.0-spark-3\.5\.jar is missing from .*: run `make spark-tools`\.$"
+    ):
         jars(tmp_path)
 
 

@@ -69,9 +69,11 @@ def test_the_installed_java_serves_where_the_machine_has_none(tmp_path: Path, ma
 
 
 def test_without_any_java_one_sentence_names_the_command_to_run(tmp_path: Path) -> None:
-    """Anyone who needs Java and finds none is sent to `make setup`."""
+    """Anyone who needs Java and finds none is sent to `make spark-tools`."""
     assert find_java(tmp_path, {}) is None
-    with pytest.raises(SetUpError, match=r"^Java 17 is missing: run `make setup`, or set JAVA_HOME to a Java 17\.$"):
+    with pytest.raises(
+        SetUpError, match=r"^Java 17 is missing: run `make spark-tools`, or set JAVA_HOME to a Java 17\.$"
+    ):
         java_home(tmp_path, {})
 
 

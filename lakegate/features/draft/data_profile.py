@@ -679,7 +679,16 @@ def _column(
         for part, at in inner
     )
     return ProfiledColumn(
-        field.name, own.type, field.shape, field.is_certain, field.physical, around, own.present, own.values, parts
+        field.name,
+        own.type,
+        field.shape,
+        field.is_certain,
+        field.physical,
+        around,
+        own.present,
+        own.values,
+        parts,
+        field.others,
     )
 
 

@@ -17,6 +17,7 @@ from lakegate.admission.file_signatures import (
     SIGNATURE_REFUSALS,
     TEXT_REFUSALS,
     UTF_8,
+    WORKBOOK,
     UnreadableError,
     declared_format,
     is_declarable,
@@ -222,7 +223,8 @@ def _recognise_storage(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
     first = store.part(part.uri, 0, min(HEAD, part.size))
     code, words = signature_of(first)
     if not is_declarable(code):
-        raise UnreadableError(code, f"the file is {words}, which no contract can declare")
+        remedy = ": save each sheet as CSV (in Excel: CSV UTF-8)" if code == WORKBOOK else ""
+        raise UnreadableError(code, f"the file is {words}, which no contract can declare{remedy}")
     kind = next((entry for entry in FORMATS if entry.value == code and not entry.is_text), None)
     if kind is not None:
         return Storage(kind), first

@@ -25,6 +25,7 @@ from lakegate.contract.documents.yaml_writer import (
 )
 from lakegate.contract.file_formats import Compression, Csv, Format
 from lakegate.contract.logical_types import LogicalType
+from lakegate.features.draft.faults_of_data import without_faults
 from lakegate.features.draft.suggestions import (
     freshness,
     options,
@@ -74,12 +75,14 @@ def _nameless(number: int, of: int) -> str:
 def _undescribable(column: ProfiledColumn, seen: set[str]) -> str | None:
     if column.name != column.name.strip():
         return "its name begins or ends with a blank: remove that"
+    if _INDEX.fullmatch(column.name) and column.type is LogicalType.INTEGER:
+        return "it numbers the rows, as pandas does: write files without it (index=False)"
     if not column.name.isprintable():
         return "its name has characters that nobody sees: remove them"
     if column.name.casefold() in seen:
         return "another column has the same name but for capitals"
     if not _is_known(column):
-        return "its values are of several kinds, or of one that no contract declares"
+        return column.others or "its values are of several kinds, or of one that no contract declares"
     return None
 
 
@@ -195,7 +198,9 @@ class Draft:
     columns: int
     """Columns that it describes."""
     left_out: tuple[str, ...]
-    """Columns and rows that it does not describe, and why, in words."""
+    """Columns that it does not describe, and why, in words."""
+    faults: tuple[str, ...]
+    """What of the data it does not repeat, in words with the remedy."""
     suggestions: int
     """Comments with evidence."""
     dataset: str
@@ -206,37 +211,25 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults:
 
     `faults`: why the draft rejects the data that it was made from, in words; they stand above it.
     """
+    profile, own = without_faults(profile)
     chosen, left_out = describable(profile.columns)
-    left_out = [*_no_records(profile), *left_out]
     for is_full in (True, False):
-        text, count = _render_document(profile, chosen, left_out, name, owner, now, faults, is_full=is_full)
+        text, count = _render_document(profile, chosen, left_out, name, owner, now, own, faults, is_full=is_full)
         if _fits(text, count):
-            return _draft(text, chosen, left_out, name)
+            return _draft(text, chosen, left_out, own, name)
     while not _fits(text, count):
         keep = int(len(chosen) * min(ROOM * MAX_NODES / count, ROOM * LARGEST_BYTES / len(text.encode())) * ROOM)
         chosen = chosen[: max(1, min(keep, len(chosen) - 1))]
         left_out = [
-            *_no_records(profile),
             *describable(profile.columns)[1],
             f"all columns after {chosen[-1].name}: a document has limits",
         ]
-        text, count = _render_document(profile, chosen, left_out, name, owner, now, faults, is_full=False)
-    return _draft(text, chosen, left_out, name)
+        text, count = _render_document(profile, chosen, left_out, name, owner, now, own, faults, is_full=False)
+    return _draft(text, chosen, left_out, own, name)
 
 
-def _no_records(profile: Profile) -> Iterator[str]:
-    """What of the data is not what its records are, in words."""
-    if profile.without_record:
-        yield f"{plural(profile.without_record, 'row')} without a record, with no value or with totals: remove such rows"
-    for column in profile.columns if profile.rows == 1 and profile.storage.format.is_json else ():
-        (items, *_) = column.parts or (column,)
-        if column.shape is Shape.LIST and items.shape is Shape.RECORD and items.rows > 1:
-            found = plural(items.rows, "object")
-            yield f"{found} in the list {column.name} of the only record: write each of them as a record of its own"
-
-
-def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], name: str) -> Draft:
-    return Draft(text, len(chosen), tuple(left_out), text.count("# suggested"), dataset_name(name))
+def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], faults: tuple[str, ...], name: str) -> Draft:
+    return Draft(text, len(chosen), tuple(left_out), faults, text.count("# suggested"), dataset_name(name))
 
 
 def _fits(text: str, count: int) -> bool:
@@ -250,6 +243,7 @@ def _render_document(  # noqa: PLR0913, PLR0917 - what a document is made of
     name: str,
     owner: str | None,
     now: datetime,
+    found: Sequence[str],
     faults: Sequence[str],
     *,
     is_full: bool,
@@ -263,13 +257,17 @@ def _render_document(  # noqa: PLR0913, PLR0917 - what a document is made of
     top = Mapping(
         [
             *for_editors(version),
+            *_listed("Found in the data, and not repeated by this draft:", found),
             Remark(
                 f"Drafted by `lakegate init` from {plural(profile.rows, 'row')}. Read each line with `suggested`: its comment is"
             ),
             Remark(
                 "what the data shows, not what was agreed. Correct it, remove the comment, and set `status: active`."
             ),
-            *_faulty(faults),
+            *_listed(
+                "This data is rejected by its own draft. Each of these is a fault of the data, or a rule to correct:",
+                faults,
+            ),
             YamlEntry("apiVersion", version),
             YamlEntry("kind", "DataContract"),
             YamlEntry("id", dataset.replace("_", "-")),
@@ -284,12 +282,10 @@ def _render_document(  # noqa: PLR0913, PLR0917 - what a document is made of
     return write_document(top), nodes(top)
 
 
-def _faulty(faults: Sequence[str]) -> Iterator[Remark]:
-    """The reason why the data is rejected by its own draft, in lines of a comment."""
+def _listed(title: str, faults: Sequence[str]) -> Iterator[Remark]:
+    """Faults of the data in lines of a comment."""
     if faults:
-        yield Remark(
-            "This data is rejected by its own draft. Each of these is a fault of the data, or a rule to correct:"
-        )
+        yield Remark(title)
     for fault in faults[:MAX_FAULTS]:
         for at, line in enumerate(wrap(fault, LONGEST_LINE, max_lines=MAX_LINES)):
             yield Remark(f"{'  ' if at else '- '}{line}")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.text import plural
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.field_paths import path_of
 from lakegate.contract.file_formats import Csv, Storage
@@ -78,6 +79,8 @@ class ProfiledColumn:
     present: int = 0
     values: Values = field(default_factory=Values)
     parts: tuple[ProfiledColumn, ...] = ()
+    others: str = ""
+    """In words, the numbers of values by kind, where some are not of the main one; empty where all are."""
 
     @property
     def meaning(self) -> LogicalType:
@@ -130,6 +133,8 @@ class FoundField:
     is_certain: bool = False
     physical: str | None = None
     parts: tuple[FoundField, ...] = ()
+    others: str = ""
+    """As in `ProfiledColumn`."""
 
 
 def planned(fields: Iterable[FoundField]) -> dict[tuple[str, ...], PlanField]:
@@ -233,19 +238,27 @@ def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
     return tuple(_of_tokens(key, member) for key, member in top.members.items())
 
 
+MAIN = 0.8
+"""The share of the values from which on their commonest kind is the one that is meant."""
+
+
 def _of_tokens(name: str, tokens: JsonTokens) -> FoundField:
-    if len(tokens.kinds) != 1:
-        return FoundField(name, LogicalType.STRING, Shape.ANY if tokens.kinds else Shape.VALUE)
-    (kind,) = tokens.kinds
+    """The field of a place: of its main kind, if most values are of it; the others are named, and fail the check of its type."""
+    if not tokens.kinds:
+        return FoundField(name, LogicalType.STRING)
+    (kind, count), *rest = tokens.kinds.most_common()
+    others = " and ".join(plural(values, word) for word, values in tokens.kinds.most_common()) if rest else ""
+    others = others and f"its values are of several kinds ({others})"
+    if count < MAIN * tokens.kinds.total():
+        return FoundField(name, LogicalType.STRING, Shape.ANY, others=others)
     if kind == "object":
         shape, parts = _of_members(tokens)
-        return FoundField(name, LogicalType.STRING, shape, parts=parts)
+        return FoundField(name, LogicalType.STRING, shape, parts=parts, others=others)
     if kind == "array":
         items = _of_tokens("[]", tokens.items or JsonTokens())
-        return FoundField(name, LogicalType.STRING, Shape.LIST, parts=(items,))
-    if kind == "number" and tokens.all_whole:
-        return FoundField(name, LogicalType.INTEGER)
-    return FoundField(name, LogicalType(kind))
+        return FoundField(name, LogicalType.STRING, Shape.LIST, parts=(items,), others=others)
+    whole = kind == "number" and tokens.all_whole
+    return FoundField(name, LogicalType.INTEGER if whole else LogicalType(kind), others=others)
 
 
 def _of_members(tokens: JsonTokens) -> tuple[Shape, tuple[FoundField, ...]]:

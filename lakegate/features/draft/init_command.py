@@ -65,6 +65,8 @@ class DraftedContract(ExampleContract):
     rows: int
     columns: int
     suggestions: int
+    faults: tuple[str, ...]
+    """What of the data is not repeated by the draft."""
     left_out: tuple[str, ...]
     warnings: tuple[str, ...]
     """Of lint."""
@@ -96,7 +98,7 @@ def init(
     drafted = _draft_contract(data, name, owner)
     write_draft(target, drafted.draft.text, as_json=as_json)
     if target == STANDARD_OUTPUT and not as_json:
-        for line in _verdict(drafted):
+        for line in (*_found(drafted.draft), *_verdict(drafted)):
             sys.stderr.write(f"{escaped(line)}\n")
     words = [] if target == STANDARD_OUTPUT else _words(target, drafted)
     return CommandResult(_result(target, drafted), words)
@@ -112,6 +114,7 @@ def _draft_contract(data: list[str], name: str, owner: str | None) -> Drafted:
         judge_delivery,
     )
     from lakegate.local_check.data_files import files_of  # noqa: PLC0415 - likewise
+    from lakegate.verdict.file_checks import RECORDS  # noqa: PLC0415 - likewise
     from lakegate.verdict.verdict import Verdict  # noqa: PLC0415 - likewise
 
     files = files_of(data)
@@ -130,7 +133,8 @@ def _draft_contract(data: list[str], name: str, owner: str | None) -> Drafted:
         delivery = LocalDelivery(here, None, files, [], [], None, show_values=False, engine=EngineName.NATIVE)
         report = judge_delivery(delivery, examined.contract, plan, folder, terminal.bytes_arriving)[0]
         if profile.malformed > profile.rows:
-            reason = report.judgement.reasons[0].message
+            reasons = report.judgement.reasons
+            reason = next((entry for entry in reasons if entry.id == RECORDS), reasons[0]).message
             raise InputError(f"{_show_files(files)}: most records cannot be read, so nothing can be drafted: {reason}")
         if report.judgement.verdict is Verdict.REJECTED:
             found = draft(profile, name, owner, now, [entry.message for entry in report.judgement.reasons])
@@ -175,11 +179,20 @@ def _result(target: str, drafted: Drafted) -> DraftedContract:
         drafted.profile.rows,
         draft.columns,
         draft.suggestions,
-        tuple(draft.left_out),
+        draft.faults,
+        draft.left_out,
         tuple(drafted.warnings),
         judgement.verdict.value,
         tuple(reason.message for reason in judgement.reasons),
     )
+
+
+def _found(draft: Draft) -> list[str]:
+    """What of the data the draft does not repeat."""
+    return [
+        *(f"found: {entry}" for entry in draft.faults[:MAX_SHOWN]),
+        *(f"left out: {entry}" for entry in draft.left_out[:MAX_SHOWN]),
+    ]
 
 
 def _verdict(drafted: Drafted) -> list[str]:
@@ -196,12 +209,12 @@ def _verdict(drafted: Drafted) -> list[str]:
 def _words(target: str, drafted: Drafted) -> list[str]:
     draft, profile = drafted.draft, drafted.profile
     return [
+        *_found(draft),
         (
             f"{target}: drafted from {plural(profile.rows, 'row')} of {profile.storage.format.spec.title}: "
             f"{plural(draft.columns, 'column')}, {plural(draft.suggestions, 'suggestion')}"
         ),
         *_verdict(drafted),
-        *(f"left out: {entry}" for entry in draft.left_out[:MAX_SHOWN]),
         *(f"lint: {warning}" for warning in drafted.warnings[:MAX_SHOWN]),
         "Next: correct every line with `suggested`, then",
         f"    lakegate lint {quote(target)}",

@@ -406,8 +406,7 @@ def _almost_typed(column: ProfiledColumn) -> Iterator[Mapping]:
 
 def _words(column: ProfiledColumn) -> Iterator[Mapping]:
     if _is_listed(column):
-        found = {word for word, _ in column.values.words}
-        words = sorted(word for word in found if word == word.strip() or word.strip() not in found)
+        words = sorted(word for word, _ in column.values.words)
         note = f"suggested: {plural(len(words), 'word')} in {plural(column.present, 'value')}"
         yield _rule("invalidValues", YamlEntry("validValues", Flow(words)), None, note)
 

@@ -42,6 +42,11 @@ def test_a_header_of_physical_names_is_explained() -> None:
         (b"", "empty", "not even a header"),
         (b"\x1f\x8b\x08", "gzip", "gzip-compressed"),
         (b"PK\x03\x04", "zip", "an Excel workbook is one too"),
+        (
+            b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml",
+            "workbook",
+            "save each sheet as CSV (in Excel: CSV UTF-8)",
+        ),
         (b"\xff\xfei\x00d\x00", "encoding", "UTF-16"),
         (b"x" * HEAD, "too-long", "does not end within"),
         (b"id,name\r1,a\r", "line-ends", "CR alone"),

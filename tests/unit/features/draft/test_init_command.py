@@ -99,7 +99,8 @@ def test_json_has_the_verdict_and_what_was_left_out(data: Path) -> None:
         "rows": 2,
         "columns": 1,
         "suggestions": 4,
-        "left_out": ["x: its values are of several kinds, or of one that no contract declares"],
+        "faults": [],
+        "left_out": ["x: its values are of several kinds (1 number and 1 string)"],
         "warnings": [],
         "verdict": "accepted_with_warnings",
         "reasons": ["the file has columns the contract does not name: x"],
@@ -147,6 +148,8 @@ def test_what_cannot_be_drafted_is_one_sentence(
     """A workbook, records without columns that can be named, and a file that is not there."""
     data.write_bytes(b"PK\x03\x04")
     assert "Shop orders.csv: the file is a zip archive" in refused(monkeypatch, capsys, data.name)
+    data.write_bytes(b"PK\x03\x04" + bytes(26) + b"xl/workbook.xml")
+    assert "can declare: save each sheet as CSV" in " ".join(refused(monkeypatch, capsys, data.name).split())
     data.write_text('{"a": {}}')
     assert "no column can be named by a contract (a: its values" in refused(monkeypatch, capsys, data.name)
     assert "none.csv" in refused(monkeypatch, capsys, "none.csv")

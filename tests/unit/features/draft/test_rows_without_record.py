@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 
 from lakegate.contract.logical_types import LogicalType
 from lakegate.verdict.verdict import Verdict
@@ -36,8 +38,8 @@ def test_what_is_no_record_says_nothing_of_the_records(extra: list[str], reason:
     ]
     assert (said.verdict, any(reason in each.message for each in said.reasons)) == (Verdict.REJECTED, True)
     rows = f"{len(extra)} row{'s' if len(extra) > 1 else ''} without a record, with no value or with totals: remove such rows"
-    assert found.draft.left_out == (rows,)
-    assert f"# left out: {rows}" in found.draft.text
+    assert found.draft.faults == (rows,)
+    assert f"# - {rows}\n# Drafted by" in found.draft.text
 
 
 @pytest.mark.parametrize(
@@ -60,17 +62,64 @@ def test_the_list_of_an_only_record_is_named(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_text('{"meta": {"n": 2}, "data": [{"id": 1}, {"id": 2}]}')
 
-    assert drafted(path).draft.left_out == (
+    assert drafted(path).draft.faults == (
         "2 objects in the list data of the only record: write each of them as a record of its own",
     )
 
 
-def test_an_index_of_pandas_is_named(tmp_path: Path) -> None:
-    """In the comment of the column."""
-    path = tmp_path / "data.csv"
-    path.write_text("Unnamed: 0,x\n" + "".join(f"{at},{at}\n" for at in range(30)))
+def test_row_numbers_of_pandas_are_no_column(tmp_path: Path) -> None:
+    """A contract does not require them, and `check` names them; another index has values, and its column has a comment."""
+    path, table = tmp_path / "data.csv", tmp_path / "data.parquet"
+    rows, names = list(range(30)), [f"n{at}" for at in range(30)]
+    path.write_text("Unnamed: 0,x\n" + "".join(f"{at},{at}\n" for at in rows))
+    pq.write_table(pa.table({"x": rows, "__index_level_0__": rows, "__index_level_1__": names}), table)
+    text, stored = drafted(path), drafted(table)
 
-    assert 'name: "Unnamed: 0"  # it seems to be the index of pandas' in drafted(path).draft.text
+    remedy = "it numbers the rows, as pandas does: write files without it (index=False)"
+    assert text.draft.left_out == (f"Unnamed: 0: {remedy}",)
+    assert stored.draft.left_out == (f"__index_level_0__: {remedy}",)
+    assert "name: __index_level_1__  # it seems to be the index of pandas" in stored.draft.text
+    assert [reason.message for reason in judged(stored.plan, table).reasons] == [
+        (
+            "the file has columns the contract does not name: __index_level_0__; "
+            "the file has the index of pandas (__index_level_0__): write it without (index=False)"
+        )
+    ]
+
+
+def test_blanks_around_names_and_words_are_no_part_of_the_contract(tmp_path: Path) -> None:
+    """The draft has the bare name and one word, says what it found, and rejects the file for the cause that `check` knows."""
+    path = tmp_path / "data.csv"
+    words = [*["Sales", "Research"] * 20, "Sales "]
+    path.write_text("no, Dept \n" + "".join(f"{at},{word}\n" for at, word in enumerate(words)))
+    found = drafted(path)
+    said = judged(found.plan, path)
+
+    assert found.draft.faults == (
+        "' Dept ': its name begins or ends with a blank: remove that",
+        "Dept: 1 value with blanks around a word that others have without: write them without",
+    )
+    assert (found.draft.columns, found.draft.left_out) == (2, ())
+    assert "validValues: [Research, Sales]" in found.draft.text
+    assert said.verdict is Verdict.REJECTED
+    assert any("the header has blanks in the names: ' Dept ' should be Dept" in each.message for each in said.reasons)
+
+
+def test_a_column_of_two_kinds_is_drafted_as_its_main_kind(tmp_path: Path) -> None:
+    """Its other values are named by the draft, and fail the check of its type; without a main kind it is left out by name."""
+    path = tmp_path / "data.jsonl"
+    prices = [f'"{at}.5"' if at % 10 == 0 else f"{at}.5" for at in range(60)]
+    halves = [f'"{at}"' if at % 2 else str(at) for at in range(60)]
+    path.write_text("".join(f'{{"price": {a}, "half": {b}}}\n' for a, b in zip(prices, halves, strict=True)))
+    found = drafted(path)
+    reason, unnamed = judged(found.plan, path).reasons
+
+    kinds = "its values are of several kinds (54 numbers and 6 strings)"
+    assert found.draft.faults == (f"price: {kinds}: write all of them as one kind",)
+    assert found.draft.left_out == ("half: its values are of several kinds (30 numbers and 30 strings)",)
+    assert "name: price\n        logicalType: number" in found.draft.text
+    assert "6 of 60 rows fail (10 %); written as texts, in quotes" in reason.message
+    assert unnamed.message == "the file has columns the contract does not name: half"
 
 
 def test_words_that_differ_in_blanks_are_one(tmp_path: Path) -> None:
@@ -83,3 +132,16 @@ def test_words_that_differ_in_blanks_are_one(tmp_path: Path) -> None:
     assert 'validValues: [" X", HR, Sales]' in found.draft.text
     assert [each.fields for each in said.reasons] == [("dept",)]
     assert "values with blanks around them" in said.reasons[0].message
+
+
+def test_what_is_known_of_a_column_is_declared_by_its_bare_name(tmp_path: Path) -> None:
+    """A key, and words for null that are values in one column, belong to the name that the draft gives it."""
+    path = tmp_path / "data.csv"
+    rows = [f"{at},{['NA', 'NE', 'NC'][at % 3]},{'NA' if at == 5 else at}" for at in range(30)]
+    path.write_text("\n".join([" id , cc ,pop", *rows, ""]))
+    text = drafted(path).draft.text
+
+    assert "name: id\n        logicalType: integer  # suggested: 100 % of 30\n" in text
+    assert "primaryKey: true" in text
+    assert "nullValuesByColumn:" in text
+    assert "cc: []" in text
