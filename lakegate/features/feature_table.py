@@ -91,6 +91,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("servers", "postgres", "lakegate.features.servers.postgres_tables:postgres"),
     ("servers", "postgresql", "lakegate.features.servers.postgres_tables:postgres"),
     ("slice comparisons", "odf", "lakegate.features.odf.format.logical_hash:is_as_stated"),
+    ("sliced rows", "odf", "lakegate.features.odf.read_slices:current_rows"),
     ("stacks", "http", "lakegate.features.http_api.api_client:Api"),
     ("status sections", "pulls", "lakegate.features.pull.pulled_dataset:status_of_datasets"),
     ("status sections", "revalidations", "lakegate.features.revalidation.revalidation:status_of_datasets"),
