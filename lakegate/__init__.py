@@ -50,7 +50,21 @@ def __dir__() -> list[str]:
     return __all__
 
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    from lakegate.base.errors import LakegateError
+    from lakegate.library.api import CheckResult, LintResult, check, lint
+    from lakegate.library.stack_api import (
+        ContractList,
+        DatasetTable,
+        DeliveryResult,
+        contracts,
+        deliver,
+        read,
+        reasons,
+        wait,
+    )
+    from lakegate.verdict.verdict import Verdict
+else:
 
     def __getattr__(name: str) -> object:
         """A public name, imported with its first use."""
