@@ -20,6 +20,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("claims", "announcements", "lakegate.features.announcements.announced_delivery:link"),
     ("commands", "new before schema", "lakegate.features.draft.init_command:new"),
     ("commands", "init before schema", "lakegate.features.draft.init_command:init"),
+    ("commands", "mcp in Check", "lakegate.features.agent_tools.mcp_command:serve_tools"),
     ("commands", "convert before schema", "lakegate.features.convert.convert_command:convert"),
     ("commands", "proposals before approve", "lakegate.features.proposals.proposals_command:proposals"),
     ("commands", "summary before status", "lakegate.features.announcements.summary_command:summary"),
