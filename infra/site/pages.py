@@ -22,6 +22,7 @@ OUTSIDE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
+    "SECURITY.md": "SECURITY.md",
     "integrations/local_emr/README.md": "local-emr-serverless.md",
 }
 """Pages outside docs/, and their places in the site."""

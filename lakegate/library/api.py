@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from io import StringIO
 from os import PathLike, fspath
 from pathlib import Path
-from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
@@ -16,13 +14,13 @@ from lakegate.base.errors import InputError, Problem
 from lakegate.base.json_codec import encode
 from lakegate.base.text import plural
 from lakegate.base.text import printable as escaped
-from lakegate.contract.file_formats import Compression, Format
 from lakegate.library.contract_files import DefinitionFiles, ParentPlaces, load, plan_of, with_definitions
+from lakegate.library.notebook_tables import report_in_html, table_in_html
+from lakegate.library.written_tables import is_table, write_table
 from lakegate.lints.linter import lint_report
 from lakegate.local_check import check_result
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.data_files import DataFile, files_of
-from lakegate.plan.plan import Plan
 from lakegate.report.delivery_report import Report
 from lakegate.report.verdict_text import show
 from lakegate.verdict.check_status import CheckOutcome, Status
@@ -30,9 +28,6 @@ from lakegate.verdict.verdict import Verdict
 
 Place = str | PathLike[str]
 """The path of a file."""
-WORST_FIRST: Final = (Status.FAIL, Status.ERROR, Status.WARN, Status.SKIP, Status.PASS)
-"""The order of checks in a notebook."""
-CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
 WIDTH: Final = 100
 """Characters of a line of `print(result)`."""
 
@@ -68,14 +63,14 @@ class LintResult:
 
     def _repr_html_(self) -> str:
         rows = [(level, str(each.line or ""), each.code, each.message) for level, each in self._problems()]
-        return _html(self._state, ("level", "line", "code", "message"), rows)
+        return table_in_html(self._state, ("level", "line", "code", "message"), rows)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CheckResult:
     """The verdict on data and the outcome of every check.
 
-    `print` shows what the command prints; a notebook shows every check as a table, failures first.
+    `print` shows what the command prints; a notebook shows causes and failures as a table, and folds what passed.
     """
 
     verdict: Verdict
@@ -85,6 +80,8 @@ class CheckResult:
     """Reasons of the verdict, the worst first."""
     rows: int
     """Rows of all files together."""
+    notes: tuple[str, ...]
+    """What of a frame was compared by its values, because pandas had changed its types."""
     _document: dict[str, object]
     _report: Report
 
@@ -107,13 +104,12 @@ class CheckResult:
         from rich.console import Console  # noqa: PLC0415 - only a result that is printed needs it
 
         text = StringIO()
-        show(Console(file=text, highlight=False, no_color=True, width=WIDTH), self._report, show_all=False)
+        console = Console(file=text, highlight=False, no_color=True, width=WIDTH)
+        show(console, self._report, show_all=False, advice=self.notes)
         return text.getvalue().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        ordered = [each for status in WORST_FIRST for each in self.checks if each.status is status]
-        rows = [(each.status.value, each.rule, ", ".join(each.fields), each.message) for each in ordered]
-        return _html(f"{self.verdict.value}, {plural(self.rows, 'row')}", ("status", "rule", "field", "message"), rows)
+        return report_in_html(self._report, f"{self.verdict.value}, {plural(self.rows, 'row')}", self.notes)
 
 
 def lint(contract: Place, *, parents: Sequence[Place] = (), root: Place | None = None) -> LintResult:
@@ -164,12 +160,13 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     """
     places = _places(parents, root)
     with TemporaryDirectory(prefix="lakegate-") as folder:
-        is_table = hasattr(data, "to_csv") or hasattr(data, "__arrow_c_stream__")
-        files = [] if is_table else _files(data)
+        files = [] if is_table(data) else _files(data)
         loaded = load(Path(contract), places)
         plan = plan_of(loaded, dataset)
-        if is_table:
-            files = [_written(data, plan, Path(folder))]
+        notes: tuple[str, ...] = ()
+        if is_table(data):
+            path, notes = write_table(data, plan, Path(folder))
+            files = [DataFile(str(path), label=type(data).__name__)]
         inputs = check_result.Inputs(Path(contract), files, list(references))
         delivery = LocalDelivery(
             contract=Path(contract),
@@ -185,7 +182,9 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
         report, _ = judge_delivery(delivery, loaded, plan, Path(folder))
         document = encode(check_result.judged(inputs, report))
     judgement = report.judgement
-    return CheckResult(judgement.verdict, judgement.outcomes, judgement.reasons, judgement.rows, document, report)
+    return CheckResult(
+        judgement.verdict, judgement.outcomes, judgement.reasons, judgement.rows, notes, document, report
+    )
 
 
 def _places(parents: Sequence[Place], root: Place | None) -> ParentPlaces:
@@ -200,77 +199,3 @@ def _files(data: object) -> list[DataFile]:
     if isinstance(data, Iterable):
         return files_of([str(each) for each in data])
     raise InputError(f"data is a path, a list of paths or a table, not {type(data).__name__}")
-
-
-def _written(table: Any, plan: Plan, folder: Path) -> DataFile:  # noqa: ANN401 - as above
-    """The file that the library of a table writes of it, in the format of the plan. InputError where it cannot be one."""
-    import pyarrow as pa  # noqa: PLC0415 - only a table needs it here
-
-    plain, path = folder / "plain", folder / f"table{plan.storage.suffix}"
-    try:
-        if plan.storage.format.is_text and hasattr(table, "to_csv"):
-            _write_frame(table, plan, plain)
-        else:
-            frame = hasattr(table, "to_csv")
-            _write_arrow(pa.Table.from_pandas(table, preserve_index=False) if frame else pa.table(table), plan, plain)
-        with plain.open("rb") as source, pa.output_stream(str(path), CODECS.get(plan.storage.compression)) as sink:
-            copyfileobj(source, sink)
-    except (pa.ArrowException, ValueError, TypeError, NotImplementedError) as error:
-        form = plan.storage.format.spec.title
-        raise InputError(f"the table cannot be written as {form}, the format of the contract: {error}") from error
-    return DataFile(str(path), label=type(table).__name__)
-
-
-def _write_frame(frame: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - as above
-    """A frame as pandas writes it as text, without its index."""
-    form, csv = plan.storage.format, plan.csv
-    if form is Format.CSV:
-        frame.to_csv(
-            path,
-            index=False,
-            sep=csv.delimiter,
-            quotechar=csv.quote or '"',
-            header=csv.header,
-            encoding=csv.encoding,
-            decimal=csv.decimal_separator,
-        )
-    else:
-        frame.to_json(path, orient="records", lines=form is not Format.JSON, date_format="iso")
-
-
-def _write_arrow(table: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - as above
-    """A table as Arrow writes it; JSON by DuckDB, because Arrow only reads it."""
-    form, csv = plan.storage.format, plan.csv
-    if form is Format.CSV:
-        from pyarrow.csv import WriteOptions, write_csv  # noqa: PLC0415 - likewise
-
-        if csv.decimal_separator != "." or csv.quote not in {"", '"'}:
-            raise NotImplementedError(
-                "Arrow writes points in numbers and double quotes: write the file, and check that"
-            )
-        write_csv(table, path, WriteOptions(include_header=csv.header, delimiter=csv.delimiter))
-        path.write_bytes(path.read_text("utf-8").encode(csv.encoding))
-    elif form.is_json:
-        import duckdb  # noqa: PLC0415 - likewise
-
-        literal = "'{}'".format(str(path).replace("'", "''"))
-        with duckdb.connect() as connection:
-            connection.register("rows", table)
-            connection.execute(f"COPY rows TO {literal} (FORMAT json, ARRAY {form is Format.JSON})")
-    elif form is Format.PARQUET:
-        from pyarrow.parquet import write_table  # noqa: PLC0415 - likewise
-
-        write_table(table, path)
-    elif form is Format.ORC:
-        from pyarrow.orc import write_table as write_orc  # noqa: PLC0415 - likewise
-
-        write_orc(table, path)
-    else:
-        raise NotImplementedError("write the file, and check that")
-
-
-def _html(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; texts of contracts and data are escaped, control characters included."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = "".join("<tr>" + "".join(f"<td>{escape(escaped(each))}</td>" for each in row) + "</tr>" for row in rows)
-    return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

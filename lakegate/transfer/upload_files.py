@@ -15,6 +15,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import InputError, PortError
 from lakegate.base.multipart_uploads import part_size
@@ -95,6 +96,13 @@ def _key(prefix: str, name: str) -> str:
             f"the key would have {plural(length, 'byte')}; S3 takes 1 to {LONGEST_KEY:,}: give a shorter name with --as"
         )
     return f"{folders}{name}"
+
+
+def refuse_ignored(keys: tuple[str, ...], patterns: tuple[str, ...]) -> None:
+    """Raise InputError for a name that the gate takes for no delivery: nothing would ever become of it."""
+    for key in keys:
+        if is_ignored(key, 1, patterns):
+            raise InputError(f"{key} has a name that this stack ignores (docs/producer.md): give it another one")
 
 
 # ---- A verified upload ----

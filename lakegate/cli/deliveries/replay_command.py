@@ -17,7 +17,7 @@ from lakegate.base.json_codec import select_fields
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, facade_command
-from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
+from lakegate.cli.deliveries.wait_for_verdict import WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import TIMES, AsJson, OptionalDelivery, Timeout, Wait
 from lakegate.gate.carry_out_decision import decide
@@ -29,6 +29,7 @@ from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.person_decisions import WantedReplay
+from lakegate.library.awaited_deliveries import LONGEST_WAIT, Waited
 from lakegate.library.described_deliveries import (
     SHORT_ID,
     STANDING,

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from lakegate.admission.refusals import code_of
 from lakegate.base.errors import InputError
-from lakegate.base.json_codec import select_fields
 from lakegate.base.text import plural
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import (
@@ -31,6 +30,7 @@ from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, find_delivery
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
+from lakegate.library.delivery_reasons import DeliveryReasons, reasons_of
 from lakegate.library.described_deliveries import (
     LATEST,
     SHORT_ID,
@@ -40,7 +40,6 @@ from lakegate.library.described_deliveries import (
     in_batch,
     in_utc,
 )
-from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN_ROWS, WORDS, show
 from lakegate.verdict.reasons import in_words, is_of_gate
@@ -268,14 +267,6 @@ EXPORT = (
 REPORT = "Write an HTML report into a file, to pass on; with the latest deliveries of the dataset."
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryReasons(DeliveryStatus):
-    """A delivery with every check, as `check --json` has it."""
-
-    checks: tuple[Any, ...]
-    timings: dict[str, Any]
-
-
 @gate_command
 def reasons(  # noqa: PLR0913 - a command has these options
     dependencies: Dependencies,
@@ -299,12 +290,7 @@ def reasons(  # noqa: PLR0913 - a command has these options
     is_decided = measured is not None or bool(delivery.row and delivery.row.decision)
     html = page_of(dependencies, delivery) if page is not None and is_decided else None
     written = tuple(_written(one, export, page, html))
-    found = select_fields(
-        DeliveryReasons,
-        one,
-        checks=tuple(checks(measured) if measured else ()),
-        timings=dict(measured.result.timings) if measured else {},
-    )
+    found = reasons_of(one)
     if measured is None:
         return CommandResult(found, chain(delivery_in_words(found), written))
     words: list[Word] = [f"{one.key} (workload {one.workload})"]

@@ -9,24 +9,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
-from lakegate.base.errors import InputError, LakegateError, PortError
+from lakegate.base.errors import LakegateError, PortError
 from lakegate.base.json_codec import select_fields
 from lakegate.base.text import plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, stack_command
-from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
+from lakegate.cli.deliveries.wait_for_verdict import WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import AsJson, Timeout, Wait
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import candidates, covering
+from lakegate.library.awaited_deliveries import LONGEST_WAIT, Waited
 from lakegate.library.described_deliveries import DeliveryStatus
 from lakegate.transfer.upload_files import Local as File
-from lakegate.transfer.upload_files import To, destination, read, send
+from lakegate.transfer.upload_files import To, destination, read, refuse_ignored, send
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,7 +132,7 @@ def _print_end(one: DeliveryStatus, end: Waited, _console: Console, *, after_bla
 
 def _sent(there: DeployedStack, dependencies: Dependencies, files: list[Path], keys: tuple[str, ...]) -> Iterator[Sent]:
     """Read all, then send one after the other: what cannot be read is refused before anything lands."""
-    _refuse_ignored(keys, dependencies.places.ignored)
+    refuse_ignored(keys, dependencies.places.ignored)
     _warn_if_unrouted(dependencies, keys[0])
     read_files = [read(each) for each in files]
     for landed, (file, key) in enumerate(zip(read_files, keys, strict=True)):
@@ -151,13 +151,6 @@ def _one_sent(file: File, to: To) -> Sent:
         version = send(client("s3"), file, to, arrived)
     ended = time.monotonic()
     return Sent(workload_id(to.bucket, to.key, version), to, file, version, ended - began, ended)
-
-
-def _refuse_ignored(keys: tuple[str, ...], patterns: tuple[str, ...]) -> None:
-    """Raise InputError for a name that the gate takes for no delivery: nothing would ever become of it."""
-    for key in keys:
-        if is_ignored(key, 1, patterns):
-            raise InputError(f"{key} has a name that this stack ignores (docs/producer.md): give it another one")
 
 
 def _warn_if_unrouted(dependencies: Dependencies, key: str) -> None:

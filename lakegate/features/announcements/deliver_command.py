@@ -15,8 +15,9 @@ from lakegate.aws.https_client import send_request
 from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, WaitExit, pauses
+from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.cli.options import Timeout, Wait
+from lakegate.library.awaited_deliveries import LONGEST_WAIT, pauses
 from lakegate.library.stack import Refused, RemoteStack, contract_path, known_form, remote_stack, workload_path
 from lakegate.transfer.upload_files import read
 

@@ -1,4 +1,4 @@
-"""`lakegate stack estimate`: what a month of deliveries costs about, by profile, before anything is deployed.
+"""`lakegate stack estimate`: what a month of deliveries costs about, by profile, and whether they fit, before a deployment.
 
 List prices of us-east-1 (`lakegate/plan/billed_cost.py`), and times of docs/performance.md; none was measured in an account.
 """
@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Annotated, Final
 
+from lakegate.aws.wiring import most_executors
 from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.cli.terminal import Grid
+from lakegate.cli.terminal import Grid, Word
 from lakegate.features.deployment.parameter_values import PROFILES, DeploymentProfile
 from lakegate.gate.delivery.submit_run import BYTES_OF_AN_EXECUTOR
 from lakegate.plan.billed_cost import HOUR, PRICES, cost_of_invocation, cost_of_job
@@ -38,8 +39,17 @@ QUIET_MONTH: Final = 17.0
 """USD, at most: schedules, polling, metrics and alarms of a stack (docs/deploy.md, Costs)."""
 KEY_MONTH: Final = 1.0
 """USD of a KMS key."""
-DEFAULTS: Final[Mapping[str, str]] = {"MaxVcpu": "16", "SmallFileBytes": "0"}
+DEFAULTS: Final[Mapping[str, str]] = {
+    "JobMinutes": "60",
+    "MaxConcurrentRuns": "2",
+    "MaxVcpu": "16",
+    "SmallFileBytes": "0",
+}
 """Of the template, where a profile sets nothing."""
+MOST: Final[Mapping[str, int]] = {"JobMinutes": 10_080, "MaxConcurrentRuns": 1_000}
+"""The largest values that the template allows."""
+DAY: Final = 86_400
+MINUTE: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +59,21 @@ class MonthlyCost:
     profile: str
     way: str
     """`function` or `a run each`: no profile sends to batches what the function could take."""
-    evaluation: float
-    """By EMR Serverless or the judge function."""
+    seconds: float
+    """Of the evaluation of one delivery."""
+    needs: tuple[str, ...]
+    """Parameters with the values that these deliveries need at least, each an alternative; empty where the profile fits."""
+    problem: str
+    """Why they do not fit; empty where they do."""
+    evaluation: float | None
+    """By EMR Serverless or the judge function; null where they do not fit: what fails has no price."""
     others: float
     """Requests, metrics, alarms, keys; neither storage nor transfer."""
 
     @property
-    def total(self) -> float:
+    def total(self) -> float | None:
         """Both together."""
-        return self.evaluation + self.others
+        return None if self.evaluation is None else self.evaluation + self.others
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +93,27 @@ def estimate(
     deliveries: Annotated[int, Option(min=1, max=10_000_000, help="How many a day.")] = 1_000,
     size: Annotated[str, Option(help="Bytes of each, such as 10MB.")] = "10MB",
 ) -> CommandResult[CostEstimate]:
-    """Estimate what a month of deliveries costs with each profile, by list prices of us-east-1.
+    """Estimate what a month of deliveries costs with each profile, by list prices of us-east-1, and whether they fit.
+
+    A delivery that would end at the time limit of its run, or more than a day's runs, has no price: the parameters that it needs
+    are named (`lakegate stack deploy --parameter`). MaxVcpu is bounded by the quota of the account, too.
 
     Storage and transfer are not part of it. `lakegate cost` has what deliveries of a stack did cost.
 
     Example: lakegate stack estimate --deliveries 1000 --size 10MB
     """
     length = size_of(size)
-    costs = tuple(monthly_cost(profile, deliveries, length) for profile in DeploymentProfile)
-    rows = [(cost.profile, cost.way, *map(_money, (cost.evaluation, cost.others, cost.total))) for cost in costs]
-    numbers = ("evaluation", "others", "USD a month")
-    table = Grid(("profile", "by", *numbers), rows, numbers, is_wide=False)
-    return CommandResult(CostEstimate(deliveries, length, costs), [table])
+     tuple=costs = tuple= tuple(monthly_cost(profile, deliveries, length) for profile in DeploymentProfile)
+    rows = [
+        (cost.profile, cost.way, _time(cost.seconds), *map(_money, (cost.evaluation, cost.others, cost.total)))
+        for cost in costs
+    ]
+    numbers = ("time of each", "evaluation", "others", "USD a month")
+    words: list[Word] = [Grid(("profile", "by", *numbers), rows, numbers, is_wide=False)]
+    words += [
+        f"{cost.profile} does not fit: {cost.problem}: needs {', or '.join(cost.needs)}" for cost in costs if cost.needs
+    ]
+    return CommandResult(CostEstimate(deliveries, length, costs), words)
 
 
 def size_of(text: str) -> int:
@@ -108,13 +133,79 @@ def monthly_cost(profile: DeploymentProfile, deliveries: int, size: int) -> Mont
     if size < int(values["SmallFileBytes"]):
         seconds = INVOCATION_SECONDS + FUNCTION_SECONDS * size / BYTES_OF_AN_EXECUTOR
         one = cost_of_invocation(PRICES, seconds, FUNCTION_MEGABYTES).money
-        return MonthlyCost(profile.value, "function", round(count * one, 2), round(others, 2))
-    executors = min(ceil(size / BYTES_OF_AN_EXECUTOR), int(values["MaxVcpu"]) // WORKER_VCPU - 1)
-    seconds = RUN_SECONDS + EXECUTOR_SECONDS * size / BYTES_OF_AN_EXECUTOR / executors
-    hours = (1 + executors) * seconds / HOUR
+        return MonthlyCost(
+            profile.value, "function", round(seconds, 1), (), "", round(count * one, 2), round(others, 2)
+        )
+    run = PlannedRun.of(values, size)
+    problem, needs = run.beyond_time_limit() or run.beyond_day(deliveries) or ("", ())
+    hours = (1 + run.executors) * run.seconds / HOUR
     one = cost_of_job(PRICES, WORKER_VCPU * hours, WORKER_GB * hours).money
-    return MonthlyCost(profile.value, "a run each", round(count * one, 2), round(others, 2))
+    cost = None if needs else round(count * one, 2)
+    return MonthlyCost(profile.value, "a run each", round(run.seconds, 1), needs, problem, cost, round(others, 2))
 
 
-def _money(value: float) -> str:
-    return f"{value:,.0f}"
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A run of one delivery, by the parameters of a stack."""
+
+    size: int
+    minutes: int
+    """After which it is ended."""
+    vcpu: int
+    runs: int
+    """At once."""
+    executors: int
+
+    @classmethod
+    def of(cls, values: Mapping[str, str], size: int) -> PlannedRun:
+        """With an executor for each GiB, as far as the stack goes."""
+        vcpu, runs = int(values["MaxVcpu"]), int(values["MaxConcurrentRuns"])
+        executors = min(ceil(size / BYTES_OF_AN_EXECUTOR), most_executors(vcpu, runs))
+        return cls(size, int(values["JobMinutes"]), vcpu, runs, executors)
+
+    @property
+    def seconds(self) -> float:
+        """About what it takes."""
+        return RUN_SECONDS + self._data_seconds / self.executors
+
+    @property
+    def _data_seconds(self) -> float:
+        """With one executor, for the data alone."""
+        return EXECUTOR_SECONDS * self.size / BYTES_OF_AN_EXECUTOR
+
+    def beyond_time_limit(self) -> tuple[str, tuple[str, ...]] | None:
+        """Where the run would be ended before it is done: that, and what is needed instead."""
+        limit = self.minutes * MINUTE
+        if self.seconds <= limit:
+            return None
+        needed = ceil(self.seconds / MINUTE)
+        executors = ceil(self._data_seconds / (limit - RUN_SECONDS))
+        longer = (f"JobMinutes={needed}",) if needed <= MOST["JobMinutes"] else ()
+        why = f"a run takes {_time(self.seconds)} and is ended after {_time(limit)}"
+        return why, (*longer, f"MaxVcpu={self.runs * self._vcpu_of(executors)}")
+
+    def beyond_day(self, deliveries: int) -> tuple[str, tuple[str, ...]] | None:
+        """Where the runs of a day take longer than a day, so that ever more wait: that, and what is needed instead."""
+        at_once = max(1, min(self.runs, self.vcpu // self._vcpu_of(self.executors)))
+        needed = ceil(deliveries * self.seconds / DAY)
+        if needed <= at_once:
+            return None
+        why = f"{deliveries:,} runs of {_time(self.seconds)}, {at_once} at once, take longer than a day"
+        if needed > MOST["MaxConcurrentRuns"]:
+            return why, ("fewer or smaller deliveries",)
+        return why, (f"MaxConcurrentRuns={needed} with MaxVcpu={needed * self._vcpu_of(self.executors)}",)
+
+    @staticmethod
+    def _vcpu_of(executors: int) -> int:
+        return WORKER_VCPU * (1 + executors)
+
+
+def _money(value: float | None) -> str:
+    return "does not fit" if value is None else f"{value:,.0f}"
+
+
+def _time(seconds: float) -> str:
+    """A time for people."""
+    if seconds < MINUTE:
+        return f"{seconds:.0f} s"
+    return f"{seconds / MINUTE:.0f} min" if seconds < HOUR else f"{seconds / HOUR:.1f} h"

@@ -70,11 +70,13 @@ class SliceTable:
             found = connection.execute(f"SELECT count(*) FROM ({self._rows.query})").fetchall()  # noqa: S608 - generated names
         return int(found[0][0])
 
-    def first(self, limit: int, folder: Path) -> pa.Table:
-        """The first rows."""
+    def first(self, limit: int | None, folder: Path) -> pa.Table:
+        """The first rows; None: all of them."""
         rows = self._rows
         with _open_database(folder) as connection:
-            found = connection.sql(f"{rows.ordered} LIMIT {limit:d}").to_arrow_table()
+            found = connection.sql(
+                rows.ordered if limit is None else f"{rows.ordered} LIMIT {limit:d}"
+            ).to_arrow_table()
         return found.rename_columns(list(rows.names))
 
     def write(self, path: Path, folder: Path) -> None:
@@ -316,6 +318,13 @@ def files_of_dataset(
     reached = selected.height if given.wanted.as_at else manifest["height"]
     answer = RowsRead(dataset, selected, max(reached, given.wanted.since), size)
     return answer, [folder / files[key].place for key in selected.keys]
+
+
+def current_rows(dependencies: Dependencies, manifest: dict[str, Any], folder: Path) -> pa.Table:
+    """The rows of a manifest's slices without the common columns (`lakegate.read`)."""
+    given = Reading(manifest["line"], Projection(), events=False, output=None, limit=0, stack="", local=False)
+    _, paths = files_of_dataset(given, manifest, folder, dependencies)
+    return SliceTable(paths).first(None, folder).drop_columns(list(COMMON))
 
 
 def files_of_import(given: Reading, dataset: dict[str, Any], folder: Path) -> tuple[RowsRead, list[Path]]:

@@ -19,9 +19,9 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import ConditionFailed, InputError, NotFound
 from lakegate.cli import terminal
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore, Store, path_of
 from lakegate.engine.read.open_delivery import open_source
+from lakegate.engine.typed_columns import TypedColumns
 from lakegate.features.odf.format.logical_hash import LogicalHash, is_as_stated, slice_in
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
@@ -42,7 +42,7 @@ from lakegate.features.odf.slices.merge_state import (
     write_run,
 )
 from lakegate.features.odf.slices.merge_strategies import TAKEN_BACK, Identified, SnapshotDifference, of_rows
-from lakegate.features.odf.slices.slice_writer import Begin, SliceColumns, divided, schema_of, with_common
+from lakegate.features.odf.slices.slice_writer import Begin, divided, schema_of, with_common
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
@@ -202,14 +202,14 @@ def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slic
     """
     found: list[LogicalHash] = []
     try:
-        columns = SliceColumns(plan, open_source(plan, parts, store))
+        columns = TypedColumns(plan, open_source(plan, parts, store))
         whole, offset = schema_of(columns.schema), begin.offset
-        tables, policy = _tables(columns, folder), plan.policy
+        tables, policy = columns.tables(folder), plan.policy
         if isinstance(before, CurrentRows):
-            again, path = partial(_tables, columns, folder), folder / "before.arrow"
+            again, path = partial(columns.tables, folder), folder / "before.arrow"
             tables = before.events(again, policy.merge_key, policy.event_time, columns.schema, path)
         elif policy.merge_key:
-            tables = of_rows(tables, (before or RowsBefore()).new(_tables(columns, folder), policy.merge_key))
+            tables = of_rows(tables, (before or RowsBefore()).new(columns.tables(folder), policy.merge_key))
         for at, rows in divided(tables, counts):
             while len(found) <= at:
                 found.append(LogicalHash(whole))
@@ -218,13 +218,6 @@ def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slic
     except UnreadableError as error:
         raise InputError(f"an original cannot be read by its plan: {error}") from None
     return tuple(multihash(HashCode.ARROW0_SHA3_256, entry.digest()) for entry in found)
-
-
-def _tables(columns: SliceColumns, folder: Path) -> Iterator[pa.Table]:
-    with database(folder) as connection:
-        for share in columns.source.shares:
-            for chunk in columns.source.chunks(share):
-                yield columns.table(chunk, connection)
 
 
 # ---- The merge state computed again ----

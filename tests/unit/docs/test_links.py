@@ -11,7 +11,7 @@ import pytest
 from lakegate.base.extension_points import ROOT
 
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "integrations/local_emr/README.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "integrations/local_emr/README.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 DECISIONS = sorted((ROOT / "docs/decisions").glob("0*.md"))

@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lakegate.cli.deliveries.wait_for_verdict import Waited, WaitExit, print_end, wait
+from lakegate.cli.deliveries.wait_for_verdict import WaitExit, exit_code, print_end, wait
 from lakegate.gate.delivery.find_deliveries import find_delivery
 from lakegate.gate.delivery.protocol import State
+from lakegate.library.awaited_deliveries import Waited
 from lakegate.library.described_deliveries import delivery_status
 from tests.unit.cli.conftest import Lakegate
 
@@ -68,7 +69,7 @@ def test_what_waits_says_what_to_do(lakegate: Lakegate, waiting: str, capsys: py
     assert "    judged  " in text
     assert (document["verdict"], document["answer"]) == (None, None)
     assert document["awaiting"] == {"verdict": "accepted", "reasons": [], "until": row.deadline.isoformat()}
-    assert (waited.finished, waited.exit_code) == (None, WaitExit.NO_VERDICT)
+    assert (waited.finished, exit_code([waited])) == (None, WaitExit.NO_VERDICT)
     assert "It waits for a person" in capsys.readouterr().err
 
 

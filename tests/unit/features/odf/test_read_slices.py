@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import lakegate as api
 from lakegate.base.errors import InputError
 from lakegate.cli.main import app
 from lakegate.features.odf.read_slices import SliceTable
@@ -198,15 +199,32 @@ def test_who_reads_a_deprecated_line_is_warned(lakegate: Lakegate, tmp_path: Pat
     assert [json.loads(each.stdout)["rows"] for each in found] == [5, 5]
 
 
-def test_slices_of_the_lake_are_fetched_for_the_answer(lakegate: Lakegate, tmp_path: Path) -> None:
-    """The same answer as of a folder, from the objects of the lake, verified; nothing stays on this machine."""
+def test_a_program_reads_the_current_rows_of_slices(lakegate: Lakegate) -> None:
+    """`lakegate.read` has the columns of the contract, without the common ones, also above a height."""
+    publish(lakegate)
+
+    rows, later = api.read(LINE), api.read(LINE, since=0)
+
+    assert rows.to_arrow().to_pydict() == {"id": [f"r{each}" for each in range(5)]}
+    assert later.to_arrow().to_pydict() == {"id": ["r3", "r4"]}
+    assert (rows.height, rows.deliveries) == (max(DELIVERIES), len(DELIVERIES))
+
+
+def publish(lakegate: Lakegate) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The slices and their manifest, in the lake."""
     manifest, objects = published(DELIVERIES)
     store = lakegate.dependencies.objects
     versions = {key: store.put(Address(LAKE, key), body).version for key, body in objects.items()}
     for one in (one for each in manifest["deliveries"] for one in each["objects"]):
         one["version"] = versions[one["key"]]
-    place = Address(LAKE, f"accepted/{LINE}/_manifest.json")
-    store.put(place, json.dumps(manifest).encode())
+    store.put(Address(LAKE, f"accepted/{LINE}/_manifest.json"), json.dumps(manifest).encode())
+    return manifest, objects
+
+
+def test_slices_of_the_lake_are_fetched_for_the_answer(lakegate: Lakegate, tmp_path: Path) -> None:
+    """The same answer as of a folder, from the objects of the lake, verified; nothing stays on this machine."""
+    manifest, objects = publish(lakegate)
+    store, place = lakegate.dependencies.objects, Address(LAKE, f"accepted/{LINE}/_manifest.json")
     found = lakegate.json("dataset", "read", LINE, "--as-of", text(0))
     output = tmp_path / "sales.csv"
     lakegate.ok("dataset", "read", LINE, "--changes-since", "0", "-o", str(output))

@@ -1,0 +1,167 @@
+"""Typed columns of a plan: a delivery, read by its plan, as Arrow tables with the types that the contract declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.contract.contract_model import Shape
+from lakegate.contract.logical_types import PRECISION, LogicalType
+from lakegate.engine.evaluate.predicate_sql import SOURCE
+from lakegate.engine.evaluate.typed_values import value_name
+from lakegate.engine.measure.duckdb_tables import database
+from lakegate.engine.read.csv import CsvSource
+from lakegate.engine.read.data_source import AT, ROW, Chunk, Level, Source
+from lakegate.engine.read.json import JsonSource
+from lakegate.plan.plan import Plan, PlanField
+
+if TYPE_CHECKING:
+    import duckdb
+    from numpy.typing import NDArray
+
+# A text that is no value of its field's type is null: only a contract that tolerates it lets it through. Times and timestamps
+# have microseconds, as in `lakegate convert --to odf`.
+
+
+_TYPES: Final = {
+    LogicalType.STRING: (pa.string(), "CAST({} AS VARCHAR)"),
+    LogicalType.INTEGER: (pa.int64(), "CAST({} AS BIGINT)"),
+    LogicalType.NUMBER: (pa.float64(), "CAST({} AS DOUBLE)"),
+    LogicalType.BOOLEAN: (pa.bool_(), "CAST({} AS BOOLEAN)"),
+    LogicalType.DATE: (pa.date32(), "CAST({} AS DATE)"),
+    LogicalType.TIME: (pa.time64("us"), "CAST(left({}, 15) AS TIME)"),
+    LogicalType.TIMESTAMP: (pa.timestamp("us", "UTC"), "CAST({} AS TIMESTAMP)"),
+    LogicalType.BINARY: (pa.binary(), "CAST({} AS VARCHAR)"),
+}
+"""Of each logical type but decimals that of the column, and the value in SQL."""
+_LAST_INDEX = r"\[[0-9]+\]$"
+
+
+@dataclass(frozen=True)
+class PlanColumns:
+    """The types of the columns of a plan."""
+
+    plan: Plan
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the plan."""
+        return pa.schema([(column.column, self._type(column)) for column in self.plan.columns])
+
+    def parts(self, field: PlanField) -> list[PlanField]:
+        """The fields of a record, or what a list consists of."""
+        return self._parts.get(field.place, [])
+
+    @cached_property
+    def _parts(self) -> dict[tuple[str, ...], list[PlanField]]:
+        found: dict[tuple[str, ...], list[PlanField]] = {}
+        for field in self.plan.fields:
+            if not field.is_column:
+                found.setdefault(field.path[:-1], []).append(field)
+        return found
+
+    def _type(self, field: PlanField) -> pa.DataType:
+        if field.shape is Shape.VALUE:
+            return _kind(field)
+        inner = [(part.place[-1][1:], self._type(part)) for part in self.parts(field)]
+        return pa.struct(inner) if field.shape is Shape.RECORD else pa.list_(inner[0][1])
+
+
+@dataclass(frozen=True)
+class TypedColumns(PlanColumns):
+    """The plan's columns in the chunks of a source."""
+
+    source: Source
+
+    def table(self, chunk: Chunk, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+        """All records of a chunk."""
+        levels = {(): chunk.records, **chunk.levels}
+        values = {level: self._values(level, levels[level], connection) for level in self._queries}
+        return pa.table([_array(column, self, values) for column in self.plan.columns], schema=self.schema)
+
+    def tables(self, folder: Path) -> Iterator[pa.Table]:
+        """All records of the delivery; DuckDB spills to the folder."""
+        with database(folder) as connection:
+            for share in self.source.shares:
+                for chunk in self.source.chunks(share):
+                    yield self.table(chunk, connection)
+
+    @cached_property
+    def _queries(self) -> dict[Level, str]:
+        """The SELECT of each level; of records and lists whether they are there."""
+        fields: dict[Level, list[PlanField]] = {(): []}
+        for field in self.plan.fields:
+            fields.setdefault(field.level, []).append(field)
+        return {
+            level: f"SELECT {', '.join([ROW, *([AT] if level else []), *map(self._select, own)])} FROM {SOURCE}"  # noqa: S608 - generated names
+            for level, own in fields.items()
+        }
+
+    def _select(self, field: PlanField) -> str:
+        value = self.source.expressions[field.alias].value
+        if field.shape is not Shape.VALUE:
+            value = f"({value}) IS NOT NULL"
+        elif field.type is not LogicalType.DECIMAL:
+            value = _TYPES[field.type][1].format(value)
+        return f"{value} AS {value_name(field.alias)}"
+
+    def _values(self, level: Level, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Array]:
+        if not table.num_rows:
+            own = [field for field in self.plan.fields if field.level == level]
+            kinds = {value_name(field.alias): _kind(field) for field in own}
+            return {name: pa.array([], kind) for name, kind in {ROW: pa.int64(), AT: pa.string(), **kinds}.items()}
+        connection.register(SOURCE, table)
+        found = connection.sql(self._queries[level]).to_arrow_table()
+        return {name: in_one_array(found.column(name)) for name in found.column_names}
+
+    def value(self, field: PlanField, values: pa.Array) -> pa.Array:
+        """Values of DuckDB as those of the column."""
+        kind = _kind(field)
+        if field.type is LogicalType.BINARY and not isinstance(self.source, CsvSource | JsonSource):
+            return pa.array([None if entry is None else entry.encode("latin-1") for entry in values.to_pylist()], kind)
+        return values.cast(kind)
+
+
+def _kind(field: PlanField) -> pa.DataType:
+    if field.shape is not Shape.VALUE:
+        return pa.bool_()
+    return pa.decimal128(PRECISION, field.scale) if field.type is LogicalType.DECIMAL else _TYPES[field.type][0]
+
+
+def _array(field: PlanField, columns: TypedColumns, values: Mapping[Level, Mapping[str, pa.Array]]) -> pa.Array:
+    """The column of a field with all below it."""
+    found = values[field.level][value_name(field.alias)]
+    if field.shape is Shape.VALUE:
+        return columns.value(field, found)
+    inner = [_array(part, columns, values) for part in columns.parts(field)]
+    absent = pc.invert(found)
+    if field.shape is Shape.RECORD:
+        names = [part.place[-1][1:] for part in columns.parts(field)]
+        return pa.StructArray.from_arrays(inner, names, mask=absent)
+    # the elements of a list are those of the same row and, of lists in lists, in the place of the list
+    parents = values[field.level]
+    elements = values[columns.parts(field)[0].level]
+    rows, owners = parents[ROW].to_numpy(), elements[ROW].to_numpy()
+    if AT in parents and len(rows):
+        lists = _keys(parents[ROW], parents[AT])
+        outer = pc.replace_substring_regex(elements[AT], _LAST_INDEX, "")
+        rows, owners = np.arange(len(lists)), pc.index_in(_keys(elements[ROW], outer), lists).to_numpy()
+    lengths: NDArray[np.int64] = np.searchsorted(owners, rows, "right") - np.searchsorted(owners, rows, "left")
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), inner[0], mask=absent)
+
+
+def _keys(rows: pa.Array, places: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(rows.cast(pa.string()), places, ":")
+
+
+def in_one_array(column: pa.ChunkedArray) -> pa.Array:
+    """The values of a column without its division into chunks."""
+    return pa.concat_arrays(column.chunks)

@@ -1,0 +1,1 @@
+"""Read-only commands as tools of agents (Model Context Protocol)."""
