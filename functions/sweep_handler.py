@@ -16,7 +16,7 @@ from lakegate.aws.lambda_runtime import (
     logger,
     metrics,
     remaining,
-    report_denied_deletions,
+    report_deliveries,
     sanitize_errors,
 )
 from lakegate.base.errors import PortError
@@ -47,7 +47,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """One sweep; what it met with is logged and counted, and kept nothing else from being swept."""
     INVOCATION.set(context)
     swept = sanitize_errors(_swept, LOG, METRICS)
-    report_denied_deletions(dependencies(), LOG)
+    report_deliveries(dependencies(), LOG)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
     METRICS.add_metric("LongPauses", MetricUnit.Count, len(swept.paused_long))
     ended = Counter(end for _, end in swept.ends)

@@ -385,8 +385,8 @@ class DynamoTable:
 
 def _cancelled(error: ClientError, reasons: Sequence[str]) -> PortError:
     codes = [reason.get("Code", "None") for reason in error.response.get("CancellationReasons", ())]
-    failed = [name if code == "ConditionalCheckFailed" else "" for name, code in zip(reasons, codes, strict=True)]
-    if any(failed):
+    failed = [name for name, code in zip(reasons, codes, strict=True) if code == "ConditionalCheckFailed"]
+    if failed:
         return ConditionFailed(*failed)
     if "TransactionConflict" in codes:
         return TransactionConflict("TransactWriteItems")

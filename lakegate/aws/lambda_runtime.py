@@ -20,7 +20,7 @@ from lakegate.aws.lambda_events import InvocationEnded, JobMoved, ObjectSeen, Re
 from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
 from lakegate.base.errors import LakegateError, SetUpError, Unfinished
-from lakegate.base.json_codec import sha256_of
+from lakegate.base.json_codec import encode, sha256_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 
@@ -190,11 +190,18 @@ def do_afterwards(
     failures = [*within.run(act(within)).failures, *within.taken_out()]
     if failures:
         log_failures("StepFailures", failures, log, count)
-    report_denied_deletions(within, log)
+    report_deliveries(within, log)
 
 
-def report_denied_deletions(within: Dependencies, log: Logger) -> None:
-    """Log and count buckets where judged objects could not be deleted: one metric of the stack, whichever function met it."""
+def report_deliveries(within: Dependencies, log: Logger) -> None:
+    """Log what the deliveries wait for that were carried on; log and count buckets where judged objects could not be deleted.
+
+    The metric is one of the stack, whichever function met it.
+    """
+    for workload, waiting in within.waits.items():
+        if waiting is not None:
+            log.info("waits", extra={"workload": workload, **encode(waiting)})
+    within.waits.clear()
     for failure in within.denied_deletions():
         log.error("DeletionsDenied", extra=of_error(failure))
         count_once("DeletionsDenied", "gate")

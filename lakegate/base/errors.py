@@ -75,11 +75,11 @@ class NotFound(PortError):  # noqa: N818 - the name is what AWS answered
 
 
 class ConditionFailed(PortError):  # noqa: N818 - likewise
-    """A condition did not hold and nothing was written; `reasons` has one entry for each item of the transaction."""
+    """A condition did not hold and nothing was written; `reasons` are the names of those that did not, each once."""
 
     def __init__(self, *reasons: str) -> None:
-        super().__init__(", ".join(reasons))
-        self.reasons = reasons
+        self.reasons = tuple(dict.fromkeys(reasons))
+        super().__init__(", ".join(self.reasons))
 
 
 class AccessDenied(PortError):  # noqa: N818 - likewise

@@ -29,6 +29,7 @@ from lakegate.gate.table import (
     Below,
     CheckRow,
     Condition,
+    ConditionName,
     Delete,
     Equals,
     Has,
@@ -88,7 +89,7 @@ class Workloads:
 
     def create(self, workload: Workload) -> None:
         """Put if absent. Raises ConditionFailed when the id is taken."""
-        self.table.write(Put(workload_row(workload), RowAbsent(), "state"))
+        self.table.write(Put(workload_row(workload), RowAbsent(), ConditionName.STATE))
 
     def get(self, workload: str) -> Workload:
         """The row, also an archived one. Raises NotFound."""
@@ -121,20 +122,19 @@ class Workloads:
         """Replace the row if it is still at `expected`, together with an outbox row and a claim on a content.
 
         `content` is put if absent or already this workload's. `accepted`: the producer of the pin is marked as known to
-        the dataset. All or nothing. ConditionFailed.reasons has one entry each for row, message, content and pause, in this
-        order: `""` where it held, else `state`, `content` or `pause`. The pause of its dataset decides whether a row becomes
-        HELD or PINNED.
+        the dataset. All or nothing. Raises ConditionFailed with `state`, `content` or `pause`: the pause of its dataset decides
+        whether a row becomes HELD or PINNED.
 
         A decision with slices (`Decision.offsets`) is written only at the next offset of its dataset, by its watermark
-        (`Decision.watermarks`) and its merge state (`Decision.before`), and while no other one is DECIDED there; else the last
+        (`Decision.watermarks`) and its merge state (`Decision.before`), and while no other one is DECIDED there; else a
         reason is `turn`. `Ledger.commit` lets the next one in.
         """
-        writes: list[Write] = [Put(workload_row(workload), fenced(expected), "state")]
+        writes: list[Write] = [Put(workload_row(workload), fenced(expected), ConditionName.STATE)]
         if message:
             writes.append(Put(message_row(message)))
         if content:
             claim = Row(workloads_key("content", content), {"owner": workload.id})
-            writes.append(Put(claim, AnyOf(RowAbsent(), Equals("owner", workload.id)), "content"))
+            writes.append(Put(claim, AnyOf(RowAbsent(), Equals("owner", workload.id)), ConditionName.CONTENT))
         if accepted:  # without a condition: whichever accepted delivery is named, there is one
             writes.append(
                 Put(Row(producer_key(workload.pinned.dataset, workload.pinned.prefix), {"owner": workload.id}))
@@ -142,21 +142,15 @@ class Workloads:
         writes += _pause_writes(workload, expected)
         conditions: Iterator[RowConditions] = load_extensions("row conditions")
         writes += [write for condition in conditions for write in condition.decided(workload, expected)]
-        try:
-            self.table.transact(writes)
-        except ConditionFailed as failed:
-            state, claimed, pause, turn = (
-                each if each in failed.reasons else "" for each in ("state", "content", "pause", "turn")
-            )
-            raise ConditionFailed(state, "", claimed, pause or turn) from None
+        self.table.transact(writes)
 
     def lease(self, workload: Workload, until: datetime, tries: int = 0) -> None:
         """Set `due_at` to `until`, and `tries`, if `due_at` is still that of `workload`. Raises ConditionFailed."""
         if workload.due_at is None:
-            raise ConditionFailed("due_at")
+            raise ConditionFailed(ConditionName.ROW)
         changes = {"at": instant(until), "tries": tries}
         seen = Equals("at", instant(workload.due_at))
-        self.table.write(Update(workload_key(workload.id), sets=changes, if_=seen, reason="due_at"))
+        self.table.write(Update(workload_key(workload.id), sets=changes, if_=seen))
 
 
 def producer_key(dataset: str, prefix: str) -> RowKey:
@@ -221,7 +215,7 @@ class Agenda:
     def keep_first(self, name: str, cursor: str) -> str:
         """Keep a cursor unless there is one; the one that is kept then, and is never taken away."""
         with suppress(ConditionFailed):
-            self.table.write(Put(Row(workloads_key("cursor", name), {"cursor": cursor}), RowAbsent(), "cursor"))
+            self.table.write(Put(Row(workloads_key("cursor", name), {"cursor": cursor}), RowAbsent()))
         return self._cursor(name) or cursor
 
     def reserve_start(self, now: datetime, interval: timedelta, burst: int) -> datetime:
@@ -234,9 +228,9 @@ class Agenda:
         two updates one fits, because a write knows no maximum; unless another worker comes between them.
         """
         moment, step = _milliseconds(now), int(interval.total_seconds() * 1000)
-        later = Update(STARTS, adds={"free": step}, if_=AtLeast("free", moment), reason="free")
+        later = Update(STARTS, adds={"free": step}, if_=AtLeast("free", moment))
         is_idle = AnyOf(Lacks("free"), Below("free", moment))
-        idle = Update(STARTS, sets={"free": moment + step}, if_=is_idle, reason="free")
+        idle = Update(STARTS, sets={"free": moment + step}, if_=is_idle)
         for each in (later, idle) * RESERVATIONS:
             with suppress(ConditionFailed):
                 wait = self.table.update(each).number("free") - burst * step - moment
@@ -250,7 +244,7 @@ class Agenda:
     def lead_starts(self, now: datetime, until: datetime) -> None:
         """Become the worker that makes the reserved starts, until then. Raises ConditionFailed while another one is."""
         nobody = AnyOf(Lacks("led"), Below("led", _milliseconds(now)))
-        self.table.write(Update(STARTS, sets={"led": _milliseconds(until)}, if_=nobody, reason="led"))
+        self.table.write(Update(STARTS, sets={"led": _milliseconds(until)}, if_=nobody))
 
     def is_led(self, now: datetime) -> bool:
         """Whether a worker makes the reserved starts."""
@@ -259,7 +253,7 @@ class Agenda:
     def end_lead(self, until: datetime) -> None:
         """Let another worker make them, unless one does already: `until` is the time that this one has given."""
         with suppress(ConditionFailed):
-            self.table.write(Update(STARTS, removes=("led",), if_=Equals("led", _milliseconds(until)), reason="led"))
+            self.table.write(Update(STARTS, removes=("led",), if_=Equals("led", _milliseconds(until))))
 
     def _of_starts(self, name: str) -> int:
         return read_row(self.table, STARTS, lambda row: row.number(name) if row.has(name) else 0) or 0
@@ -313,7 +307,7 @@ class Outbox:
     def add(self, message: Message) -> bool:
         """Put a message of its own, of no state, if there is none with its id. Returns whether there was none."""
         try:
-            self.table.write(Put(message_row(message), RowAbsent(), "message"))
+            self.table.write(Put(message_row(message), RowAbsent()))
         except ConditionFailed:
             return False
         return True
@@ -396,17 +390,16 @@ class Pauses:
                 defaults={"held": 0},
                 removes=("resumed",),
                 if_=AnyOf(RowAbsent(), Has("resumed")),
-                reason="pause",
             )
         )
 
     def resume(self, dataset: str, at: datetime) -> None:
         """Let the sweep judge what is held. Raises ConditionFailed if the dataset is not paused."""
-        self.table.write(Update(pause_key(dataset), sets={"resumed": instant(at)}, if_=PAUSED, reason="pause"))
+        self.table.write(Update(pause_key(dataset), sets={"resumed": instant(at)}, if_=PAUSED))
 
     def end(self, dataset: str) -> None:
         """Remove the pause. Raises ConditionFailed unless the dataset was resumed and nothing is held."""
-        self.table.write(Delete(pause_key(dataset), AllOf(Has("resumed"), Equals("held", 0)), "pause"))
+        self.table.write(Delete(pause_key(dataset), AllOf(Has("resumed"), Equals("held", 0))))
 
 
 def pause_key(dataset: str) -> RowKey:
@@ -432,14 +425,18 @@ def _pause_writes(workload: Workload, expected: Expected) -> list[Write]:
         return [_counted(workload.held, 1, RowExists())]
     if expected.state is State.HELD:
         is_pinned = workload.state is State.PINNED
-        moved = [CheckRow(pause_key(dataset), RowAbsent(), "pause")] if is_pinned and dataset != workload.held else []
+        moved = (
+            [CheckRow(pause_key(dataset), RowAbsent(), ConditionName.PAUSE)]
+            if is_pinned and dataset != workload.held
+            else []
+        )
         return [_counted(workload.held, -1, Has("resumed") if is_pinned else RowExists()), *moved]
     pins = expected.state is State.RECEIVED and workload.state is State.PINNED
-    return [CheckRow(pause_key(dataset), RowAbsent(), "pause")] if pins else []
+    return [CheckRow(pause_key(dataset), RowAbsent(), ConditionName.PAUSE)] if pins else []
 
 
 def _counted(dataset: str, change: int, condition: Condition) -> Update:
-    return Update(pause_key(dataset), adds={"held": change}, if_=condition, reason="pause")
+    return Update(pause_key(dataset), adds={"held": change}, if_=condition, reason=ConditionName.PAUSE)
 
 
 # ---- Batches: a member is one text of a list, so that joining is one conditional update ----
@@ -505,7 +502,6 @@ class Batches:
                 adds={"total": member.size},
                 appends={"members": joining},
                 if_=AnyOf(Lacks("members"), is_open),
-                reason="batch",
             )
         )
 
@@ -516,7 +512,7 @@ class Batches:
         """
         unchanged = AllOf(Lacks("request"), HasLength("members", len(batch.members)))
         key = workloads_key("batch", batch.id)
-        self.table.write(Update(key, sets={"request": request}, if_=unchanged, reason="batch"))
+        self.table.write(Update(key, sets={"request": request}, if_=unchanged))
 
     def started(self, batch: str, run: str) -> None:
         """Store the id of the job run; every caller stores the same one."""

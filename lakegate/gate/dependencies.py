@@ -21,7 +21,7 @@ from lakegate.gate.datasets.dataset_states import (
     dataset_deadlines,
     dataset_lifecycles,
 )
-from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, archived_row
+from lakegate.gate.delivery.delivery_row import IDENTIFIER, Waiting, Workload, archived_row
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, Terms, terms_of
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.effects import Alarm, Steps, run
@@ -146,6 +146,8 @@ class Dependencies:
     """The time before which landed objects are never touched; None: everything is a delivery."""
     undeletable: set[str] = field(default_factory=set, repr=False)
     """Buckets where judged objects could not be deleted; handlers report them."""
+    waits: dict[str, Waiting | None] = field(default_factory=dict, repr=False)
+    """By delivery what those that were carried on wait for now; handlers log it."""
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Plans read before, by digest: content-addressed, so never stale."""
 

@@ -25,6 +25,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, EndsWorkers, Steps, perform
 from lakegate.gate.ports import Address, ObjectVersion
 from lakegate.gate.scheduled_tasks import ScheduledTask, Turn, discover, due_rows, run_batch
+from lakegate.gate.waiting import note_wait
 
 T = TypeVar("T")
 BATCH = 100
@@ -145,6 +146,8 @@ def _of_dataset(dependencies: Dependencies, swept: Swept, dataset: str, released
         if row.state is not State.HELD:  # the index lags: who let it go continues it
             continue
         after = yield from _guarded(swept, identity, advance(DeliveryTurn(dependencies, row)))
+        if after is not None:
+            note_wait(dependencies, after)
         if after is None or after.state is State.HELD:
             return False
     if len(fresh) < batch:

@@ -245,13 +245,41 @@ def at_revision(revision: int) -> Condition:
 # ---- Writes ----
 
 
+class ConditionName(StrEnum):
+    """Conditions of transactions, by what another one has written."""
+
+    ROW = "row"
+    """The row itself; of a single write, and of others that nobody asks for."""
+    STATE = "state"
+    """Of a delivery, with its attempt."""
+    CONTENT = "content"
+    """It belongs to another delivery."""
+    PAUSE = "pause"
+    """The dataset is paused, or is not."""
+    TURN = "turn"
+    """Another delivery's slices are next."""
+    HEAD = "head"
+    """The chain is higher."""
+    EVENT = "event"
+    """It is recorded."""
+    REPEATED = "repeated"
+    """The delivery is committed."""
+    VERSION = "version"
+    """It is published with another content."""
+    PREFIX = "prefix"
+    """It belongs to another dataset."""
+    CONTRACT = "contract"
+    PARENT = "parent"
+    PROPOSAL = "proposal"
+
+
 @dataclass(frozen=True, slots=True)
 class Put:
     """Write a whole row in the place of whatever is there."""
 
     row: Row
     if_: Condition | None = None
-    reason: str = ""
+    reason: ConditionName = ConditionName.ROW
     """The name of the condition where it fails."""
 
     @property
@@ -274,7 +302,7 @@ class Update:
     """Members put at the end of lists; an absent one counts as empty."""
     removes: tuple[str, ...] = ()
     if_: Condition | None = None
-    reason: str = ""
+    reason: ConditionName = ConditionName.ROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +311,7 @@ class Delete:
 
     key: RowKey
     if_: Condition | None = None
-    reason: str = ""
+    reason: ConditionName = ConditionName.ROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +320,7 @@ class CheckRow:
 
     key: RowKey
     if_: Condition
-    reason: str = ""
+    reason: ConditionName = ConditionName.ROW
 
 
 Write = Put | Update | Delete | CheckRow
@@ -328,8 +356,8 @@ class Tables(Protocol):
     def transact(self, writes: Sequence[Write], token: str = "") -> None:
         """All writes or none, at most 100, each of another row. What is sent twice without an answer happens once.
 
-        ConditionFailed.reasons has one entry for each write, empty where its condition held. With a token the same writes again
-        within ten minutes do nothing, and others raise IdempotencyMismatch. Raises TransactionConflict.
+        Raises ConditionFailed. With a token the same writes again within ten minutes do nothing, and others raise
+        IdempotencyMismatch. Raises TransactionConflict.
         """
         ...
 

@@ -20,6 +20,7 @@ from lakegate.gate.delivery.delivery_row import (
     FailureCause,
     Pin,
     SourceObject,
+    Waiting,
     Waiver,
     Workload,
     replay_id,
@@ -33,6 +34,7 @@ from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import every_version
 from lakegate.gate.registry.version_in_use import NextDataset, next_dataset
+from lakegate.gate.waiting import waiting_of
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import DUPLICATE, in_words
 from lakegate.verdict.verdict import counts_of
@@ -90,11 +92,6 @@ def in_batch(state: State | None, batch: str | None, until: datetime | None) -> 
 def standing(row: Workload | None) -> str:
     """The state of a workload in words, with the number of the next attempt and why the last one failed."""
     words = (row and in_batch(row.state, row.batch, row.not_before)) or STANDING[row.state if row else None]
-    if row is not None and row.state is State.AWAITING:
-        short = row.id[:SHORT_ID]
-        return f"{words} until {in_utc(row.deadline)}: lakegate approve {short}, or lakegate decline {short}"
-    if row is not None and row.state is State.SCHEDULED:
-        return f"{words} at {in_utc(row.deadline)}, unless: lakegate decline {row.id[:SHORT_ID]}"
     if row is not None and row.archived:
         return f"{words} (archived)"
     if row is None or not row.failed or row.state not in {State.SUBMITTING, State.VALIDATING, State.FAILED}:
@@ -201,6 +198,8 @@ class DeliveryStatus:
     duplicate_of: OriginOfContent | None
     archived: bool = field(default=False, kw_only=True, metadata={OMITTED: True})
     """Whether its row has left the table for the lake: a finished delivery of long ago."""
+    waits: Waiting | None = field(default=None, kw_only=True, metadata={OMITTED: True})
+    """Absent where nothing is left to be done by itself."""
     standing: str = field(default="", kw_only=True, metadata=UNWRITTEN)
     """Its state in words; empty where only the state is known."""
     judged: tuple[str, tuple[str, ...]] | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
@@ -264,6 +263,7 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
         and select_fields(WaiverOfDelivery, waiver, expired=waiver.has_expired(dependencies.now.isoformat())),
         duplicate_of=first and select_fields(OriginOfContent, first, workload=first.id),
         standing=standing(row) if delivery.row else STANDING[state],
+        waits=waiting_of(turn) if delivery.row else None,
         judged=candidate and (candidate.verdict, candidate.reasons),
         replay=again and ("waived" if again.waiver else "replayed", f"{again.id}: {standing(again)}"),
         measured=measured,

@@ -34,7 +34,7 @@ def test_an_announcement_is_read_as_it_was_written(ports: Ports, announcement: A
 def test_an_id_is_kept_once(ports: Ports) -> None:
     """The second announcement with it is refused, and changes nothing."""
     ports.announcements.create(KEPT)
-    with pytest.raises(ConditionFailed, match="announcement"):
+    with pytest.raises(ConditionFailed, match="row"):
         ports.announcements.create(replace(KEPT, contract="other"))
 
     assert ports.announcements.get(KEPT.id) == KEPT
@@ -57,7 +57,7 @@ def test_announcements_of_a_contract_are_listed_until_data_lands(ports: Ports) -
     first, place = ports.announcements.latest("shop", now, 2, "")
     second, end = ports.announcements.latest("shop", now, 2, place)
     ports.announcements.link(row)
-    with pytest.raises(ConditionFailed, match="state"):
+    with pytest.raises(ConditionFailed, match="row"):
         ports.announcements.link(row._replace(joined="e" * 64))
     linked, _ = ports.announcements.latest("shop", now, 9, "")
     late, _ = ports.announcements.latest("shop", now + timedelta(days=7, minutes=2), 9, "")
@@ -93,10 +93,10 @@ def test_a_validation_is_written_once_and_replaced_as_it_was_read(ports: Ports) 
     first, second = (replace(VALIDATION, lease=each) for each in ("", "later"))
     absent = ports.validations.get(VALIDATION.id)
     ports.validations.create(VALIDATION)
-    with pytest.raises(ConditionFailed, match="validation"):
+    with pytest.raises(ConditionFailed, match="row"):
         ports.validations.create(first)
     ports.validations.replace(VALIDATION, first)
-    with pytest.raises(ConditionFailed, match="validation"):
+    with pytest.raises(ConditionFailed, match="row"):
         ports.validations.replace(VALIDATION, second)
 
     assert (absent, ports.validations.get(VALIDATION.id)) == (None, first)

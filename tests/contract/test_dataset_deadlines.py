@@ -36,7 +36,7 @@ def test_promises_are_written_only_as_they_were_seen(ports: Ports) -> None:
     """A turn that read older promises does not replace newer ones."""
     ports.deadlines.write(BEGUN)
     for late in (BEGUN, replace(BEGUN, revision=3)):
-        with pytest.raises(ConditionFailed, match="promises"):
+        with pytest.raises(ConditionFailed, match="row"):
             ports.deadlines.write(late)
 
 

@@ -62,7 +62,7 @@ def test_a_line_is_written_only_as_it_was_seen(ports: Ports) -> None:
     for stale in (FULL, replace(FULL, revision=2)):
         with pytest.raises(ConditionFailed) as refused:
             ports.datasets.write(stale, *record_writes(RECORD), POSTED)
-        assert refused.value.reasons == ("line", "", "", "", "")
+        assert refused.value.reasons == ("row",)
     ports.datasets.write(WRITTEN)
 
     assert ports.datasets.get(NAME) == replace(FULL, revision=2)
@@ -74,7 +74,7 @@ def test_a_line_without_its_block_is_not_written(ports: Ports) -> None:
     """A chain that somebody else extended, and an act that is recorded, refuse the line."""
     ports.datasets.write(FULL, *record_writes(RECORD))
     again = replace(RECORD, height=1, previous=ports.ledger.head(NAME).digest)
-    for record, reasons in ((RECORD, ("", "head", "head", "event", "")), (again, ("", "", "", "event", ""))):
+    for record, reasons in ((RECORD, ("head", "event")), (again, ("event",))):
         with pytest.raises(ConditionFailed) as refused:
             ports.datasets.write(WRITTEN, *record_writes(record), POSTED)
         assert refused.value.reasons == reasons

@@ -37,7 +37,7 @@ def test_a_notice_is_written_only_as_it_was_seen(ports: Ports) -> None:
     """Neither a second beginning nor an older revision replaces what another turn has written."""
     ports.notices.write(failed(ports.notices.write(BEGUN), moment(NOW), "Throttled: http-429"))
     for late in (BEGUN, replace(BEGUN, revision=1), replace(BEGUN, revision=9)):
-        with pytest.raises(ConditionFailed, match="notice"):
+        with pytest.raises(ConditionFailed, match="row"):
             ports.notices.write(late)
 
     assert ports.notices.get(BEGUN.id).tries == 1

@@ -45,7 +45,7 @@ def test_pulls_are_written_only_as_they_were_seen(ports: Ports) -> None:
     written = ports.pulls.write(NEW)
     ports.pulls.write(replace(written, leased=moment(NOW)))
     for late in (NEW, replace(written, leased=moment(NOW)), replace(NEW, revision=4)):
-        with pytest.raises(ConditionFailed, match="pull"):
+        with pytest.raises(ConditionFailed, match="row"):
             ports.pulls.write(late)
 
 

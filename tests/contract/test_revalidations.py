@@ -67,7 +67,7 @@ def test_rows_are_written_only_as_they_were_seen(ports: Ports) -> None:
     written = ports.revalidations.write(NEW)
     ports.revalidations.write(replace(written, run=RUN, look=moment(NOW)))
     for late in (NEW, replace(written, run=RUN, look=moment(NOW)), replace(NEW, revision=4)):
-        with pytest.raises(ConditionFailed, match="revalidation"):
+        with pytest.raises(ConditionFailed, match="row"):
             ports.revalidations.write(late)
 
 

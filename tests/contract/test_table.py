@@ -25,6 +25,7 @@ from lakegate.gate.table import (
     AtLeast,
     Below,
     CheckRow,
+    ConditionName,
     Delete,
     Equals,
     Has,
@@ -95,7 +96,7 @@ def rows(draw: st.DrawFn, key: RowKey) -> Row:
 
 @st.composite
 def writes(draw: st.DrawFn, key: RowKey, *, checks: bool) -> Any:
-    if_, reason = draw(st.none() | conditions), draw(st.sampled_from(["state", "head"]))
+    if_, reason = draw(st.none() | conditions), draw(st.sampled_from([ConditionName.STATE, ConditionName.HEAD]))
     kind = draw(st.sampled_from(["put", "put", "update", "update", "delete", *["check"] * checks]))
     if kind == "put":
         return Put(draw(rows(key)), if_, reason)
@@ -200,8 +201,8 @@ def test_an_update_returns_what_it_has_set(cloud: Cloud, table: str) -> None:
 
     assert there.update(Update(key, adds={"size": 2})) == Row(key, {"size": 3})
     with pytest.raises(ConditionFailed) as failed:
-        there.update(Update(key, adds={"size": 2}, if_=AtLeast("size", 4), reason="size"))
-    assert failed.value.reasons == ("size",)
+        there.update(Update(key, adds={"size": 2}, if_=AtLeast("size", 4)))
+    assert failed.value.reasons == ("row",)
     assert there.update(Update(key, sets={"state": "y"})) == Row(key, {"state": "y"})
 
 

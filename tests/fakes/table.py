@@ -115,8 +115,7 @@ class MemoryTable:
                 if before != list(writes):
                     raise IdempotencyMismatch
                 return
-        reasons = ["" if self._may(each) else each.reason for each in writes]
-        if any(reasons):
+        if reasons := [each.reason for each in writes if not self._may(each)]:
             raise ConditionFailed(*reasons)
         for each in writes:
             self._apply(each)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from lakegate.admission.refusals import code_of
 from lakegate.base.errors import InputError
@@ -26,7 +26,7 @@ from lakegate.cli.command_runner import (
 from lakegate.cli.options import DatasetFilter, Delivery, OptionalDelivery
 from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.delivery.clean_up import page_of
-from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
+from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, WaitsFor
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, find_delivery
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
@@ -68,6 +68,21 @@ COLUMNS = (
 
 NUMBERS = ("rows", "rejected", "seconds")
 SHORT = ("workload", *NUMBERS)
+CANCELS: Final = "lakegate cancel {own} --reason REASON rejects this one"
+WAITS: Final[Mapping[WaitsFor, str]] = {
+    WaitsFor.PARTS: "for its other objects, from its producer",
+    WaitsFor.DATASET: f"for its dataset {{whom}}, which is paused: lakegate resume {{whom}}, or {CANCELS}",
+    WaitsFor.COMMIT: f"for the delivery {{whom:.{SHORT_ID}}}, which is being committed: {CANCELS}",
+    WaitsFor.BATCH: f"for other files of its batch, until {{until}} at the latest: {CANCELS}",
+    WaitsFor.START: f"for its start at {{until}}, because job runs start one after the other: {CANCELS}",
+    WaitsFor.BACK_OFF: f"for its next attempt at {{until}}: {CANCELS}",
+    WaitsFor.RUN: f"for its run {{whom}}, until {{until}} at the latest: {CANCELS}",
+    WaitsFor.VALIDATORS: f"for its validators, until {{until}} at the latest: {CANCELS}",
+    WaitsFor.APPROVAL: "for approval until {until}: lakegate approve {own}, or lakegate decline {own}",
+    WaitsFor.DATE: "to be published at {until}, unless: lakegate decline {own}",
+    WaitsFor.WORKER: "for the worker that has it; from {until} on another one carries it on",
+}
+"""What a delivery waits for, in words, and what a person may do about it."""
 COLOURS = {verdict.value: style for verdict, style in WORDS.items()}
 
 
@@ -192,6 +207,9 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
     chosen = ", chosen for this replay" if one.chosen else ""
     yield "contract", f"{of.dataset or of.id} {of.version}{chosen}" if of else "none"
     yield "state", one.standing or _state(one)
+    if one.waits is not None:
+        known = {"own": one.workload[:SHORT_ID], "whom": one.waits.whom, "until": _utc(one.waits.until)}
+        yield "waits", WAITS[one.waits.subject].format(**known)
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     yield from _person(one)
     yield from (("reason", reason) for reason in one.reasons)

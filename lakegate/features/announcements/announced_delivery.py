@@ -135,7 +135,7 @@ class Announcements:
         content = json.dumps(encode(announcement), separators=(",", ":"), ensure_ascii=False)
         index = {"shard": f"{LIST}#{announcement.contract}", "at": announcement.place}
         row = Row(workloads_key("announcement", announcement.id), {"announcement": content, **index})
-        self.table.write(Put(row, RowAbsent(), "announcement"))
+        self.table.write(Put(row, RowAbsent()))
 
     def get(self, announcement: str) -> Announcement | None:
         """The announcement with this id; strongly consistent."""
@@ -152,7 +152,7 @@ class Announcements:
         """Put the row that leads from an announcement to its workload, and list it no more. Raises ConditionFailed."""
         key = workloads_key("announcement", row.id)
         listed = Update(key, removes=("shard", "at"), if_=RowExists())
-        self.table.transact([Put(workload_row(row), RowAbsent(), "state"), listed])
+        self.table.transact([Put(workload_row(row), RowAbsent()), listed])
 
 
 def announcements(dependencies: Dependencies) -> Announcements:

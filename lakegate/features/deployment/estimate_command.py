@@ -103,7 +103,7 @@ def estimate(
     Example: lakegate stack estimate --deliveries 1000 --size 10MB
     """
     length = size_of(size)
-     tuple=costs = tuple= tuple(monthly_cost(profile, deliveries, length) for profile in DeploymentProfile)
+    costs = tuple(monthly_cost(profile, deliveries, length) for profile in DeploymentProfile)
     rows = [
         (cost.profile, cost.way, _time(cost.seconds), *map(_money, (cost.evaluation, cost.others, cost.total)))
         for cost in costs

@@ -228,7 +228,7 @@ def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
         if "unrouted" in reasons:
             routes = examined.dependencies.registry.snapshot().versions
             cause = "route-missing" if routes else "contract-missing"
-            yield CAUSES[cause].found(row.id, key=(row.landed or row.source).key, short=row.id[:SHORT])
+            yield CAUSES[cause].found(row.id, key=row.landing_key, short=row.id[:SHORT])
         for cause in [entry for entry in BY_STATUS if entry in reasons]:
             dataset = row.pin.dataset if row.pin else "unknown"
             yield CAUSES[cause].found(row.id, contract=_contract(row), line=dataset, short=row.id[:SHORT])

@@ -41,7 +41,7 @@ class RequestKeys:
         """
         row = Row(workloads_key("request", key), {**request._asdict(), "expires": math.ceil(until.timestamp())})
         try:
-            self.table.write(Put(row, RowAbsent(), "request"))
+            self.table.write(Put(row, RowAbsent()))
         except ConditionFailed:
             there = self.table.get(row.key) or row
             return there.decoded(lambda row: KeptRequest(row.text("fingerprint"), row.text("token")))

@@ -34,7 +34,7 @@ def page_of_registry(dependencies: Dependencies, request: HttpRequest) -> tuple[
     following = secrets.token_hex(32)
     until = dependencies.now + KEPT
     row = Row(_key(following), {"place": page.after, "expires": math.ceil(until.timestamp())})
-    dependencies.table.write(Put(row, RowAbsent(), "cursor"))
+    dependencies.table.write(Put(row, RowAbsent()))
     return page, following
 
 

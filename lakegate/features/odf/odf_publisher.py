@@ -198,6 +198,11 @@ class SlicePublisher:
         """Whether the slices before are still those of the decision."""
         return _is_next(turn.gate, turn.pin.dataset, turn.required(decided_slices(turn.row)))
 
+    def writer(self, turn: DeliveryTurn) -> str:
+        """The delivery that has the turn, if this one is judged, or its rows are to be compared with the merge state."""
+        needs_turn = turn.row.run or turn.terms.policy.merge_key
+        return turns(turn.gate).next_slice(turn.pin.dataset).writer if needs_turn else ""
+
     def settled(self, turn: DeliveryTurn) -> Steps[None]:
         """End the turn, unless it is another delivery's, or nobody's."""
         if decided_slices(turn.row) is None:

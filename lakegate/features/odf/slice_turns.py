@@ -9,18 +9,18 @@ import json
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from lakegate.base.errors import ConditionFailed
 from lakegate.base.json_codec import encode
 from lakegate.gate.delivery.delivery_row import Decision, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import Record
-from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
+from lakegate.gate.ledger.ledger_store import record_writes
 from lakegate.gate.table import (
     AllOf,
     AnyOf,
     Condition,
+    ConditionName,
     Equals,
     Lacks,
     Row,
@@ -103,13 +103,10 @@ class Turns:
         """Record, new head and the watermark of the dataset in one transaction.
 
         Conditions: those of `lakegate.gate.ledger.ledger_store.Ledger.append`, and that the next slice still begins as it did,
-        with no delivery DECIDED; else the third reason is `turn`.
+        with no delivery DECIDED; else a reason is `turn`.
         """
         turn = watermark_set(record.chain, before, record.content["watermark"])
-        try:
-            self.table.transact([*record_writes(record), turn])
-        except ConditionFailed as failed:
-            raise ConditionFailed(*record_reasons(failed.reasons), *filter(None, failed.reasons[-1:])) from None
+        self.table.transact([*record_writes(record), turn])
 
 
 def turns(dependencies: Dependencies) -> Turns:
@@ -165,7 +162,11 @@ def turn_taken(workload: Workload, expected: Expected) -> list[Write]:
     if decided.system_time:
         sets["system_time"] = decided.system_time
     same, state = _is("watermark", before), _is("runs", _runs(decided.before))
-    return [Update(turn_key(pin.dataset), sets=sets, if_=AllOf(Lacks("writer"), start, same, state), reason="turn")]
+    return [
+        Update(
+            turn_key(pin.dataset), sets=sets, if_=AllOf(Lacks("writer"), start, same, state), reason=ConditionName.TURN
+        )
+    ]
 
 
 def state_replaced(dataset: str, before: NextSlice, runs: tuple[StateRun, ...]) -> Update:
@@ -176,13 +177,13 @@ def state_replaced(dataset: str, before: NextSlice, runs: tuple[StateRun, ...]) 
     """
     unchanged = AllOf(Lacks("writer"), Equals("following", before.offset), _is("runs", _runs(before.runs)))
     sets, removes = ({"runs": _runs(runs)}, ()) if runs else ({}, ("runs",))
-    return Update(turn_key(dataset), sets=sets, removes=removes, if_=unchanged, reason="turn")
+    return Update(turn_key(dataset), sets=sets, removes=removes, if_=unchanged, reason=ConditionName.TURN)
 
 
 def watermark_set(dataset: str, before: NextSlice, watermark: str) -> Update:
     """The update that sets the watermark of a dataset between two deliveries."""
     unchanged = AllOf(Lacks("writer"), Equals("following", before.offset), _is("watermark", before.watermark))
-    return Update(turn_key(dataset), sets={"watermark": watermark}, if_=unchanged, reason="turn")
+    return Update(turn_key(dataset), sets={"watermark": watermark}, if_=unchanged, reason=ConditionName.TURN)
 
 
 def turn_ended(workload: Workload) -> list[Write]:
@@ -190,7 +191,7 @@ def turn_ended(workload: Workload) -> list[Write]:
     if decided_slices(workload) is None:
         return []
     own = Equals("writer", workload.id)
-    return [Update(turn_key(workload.pinned.dataset), removes=("writer",), if_=own, reason="turn")]
+    return [Update(turn_key(workload.pinned.dataset), removes=("writer",), if_=own, reason=ConditionName.TURN)]
 
 
 def _is(attribute: str, value: str) -> Condition:

@@ -56,6 +56,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import ScheduledTask, Turn, change_row, run_due
+from lakegate.gate.table import ConditionName
 
 FORGOTTEN: Final = timedelta(days=6)
 """Uploads that are not completed are deleted after seven days (template.yaml): one that is missing earlier was completed."""
@@ -296,5 +297,5 @@ def _taken(work: Work, row: NamedObject) -> NamedObject:
     """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
     found = named_objects(work.dependencies).get(row.id)
     if found.leased != row.leased:
-        raise ConditionFailed("object")
+        raise ConditionFailed(ConditionName.ROW)
     return found

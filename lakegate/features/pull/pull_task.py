@@ -43,6 +43,7 @@ from lakegate.gate.scheduled_tasks import (
     labelled_datasets,
     run_due,
 )
+from lakegate.gate.table import ConditionName
 from lakegate.plan.plan import Plan
 
 # ---- The state of a pull, as pure functions ----
@@ -678,5 +679,5 @@ def _reread(work: Work, row: PullState) -> PullState:
     """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
     found = pulls(work.dependencies).get(row.dataset)
     if found.leased != row.leased:
-        raise ConditionFailed("pull")
+        raise ConditionFailed(ConditionName.ROW)
     return found

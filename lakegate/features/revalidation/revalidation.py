@@ -50,6 +50,7 @@ from lakegate.gate.scheduled_tasks import (
     is_retired,
     write_row,
 )
+from lakegate.gate.table import ConditionName
 from lakegate.library.described_deliveries import in_utc
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
@@ -419,7 +420,7 @@ def _record(dependencies: Dependencies, dataset: str, event: str, content: Conte
         try:
             yield from perform(Effect.RECORD, dependencies.ledger.append, record)
         except ConditionFailed as failed:  # others extend the chain, or an earlier try of this worker arrived
-            if "event" not in failed.reasons:
+            if ConditionName.EVENT not in failed.reasons:
                 continue
             newest = dependencies.ledger.newest(dataset)
             record = next(each for each in newest if isinstance(each, Record) and each.event == event)

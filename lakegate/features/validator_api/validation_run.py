@@ -79,7 +79,7 @@ class Validations:
 
     def create(self, validation: Validation) -> None:
         """Put if absent. Raises ConditionFailed when the id is taken."""
-        self.table.transact([Put(_row(validation), RowAbsent(), "validation"), _of_run(validation)])
+        self.table.transact([Put(_row(validation), RowAbsent()), _of_run(validation)])
 
     def get(self, validation: str) -> Validation | None:
         """The validation with this id; an expired one may still be there. Strongly consistent."""
@@ -93,7 +93,7 @@ class Validations:
 
     def replace(self, before: Validation, after: Validation) -> None:
         """Put if it is still as it was read. Raises ConditionFailed where somebody was first."""
-        put = Put(_row(after), Equals("validation", _row(before).text("validation")), "validation")
+        put = Put(_row(after), Equals("validation", _row(before).text("validation")))
         if before.run == after.run:
             self.table.write(put)
         else:

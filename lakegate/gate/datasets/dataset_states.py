@@ -271,7 +271,7 @@ class DatasetRowStore(Generic[RowT]):
         document = StoredRecord(after, lambda: content)
         index = due_at(self.kind, name, after.due)
         values = {"revision": after.revision, self.attribute: document, **index, **self.beside(after)}
-        put = Put(Row(workloads_key(self.kind, name), values), at_revision(row.revision), self.attribute)
+        put = Put(Row(workloads_key(self.kind, name), values), at_revision(row.revision))
         if others:
             self.table.transact((put, *others))
         else:

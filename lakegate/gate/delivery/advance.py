@@ -33,6 +33,7 @@ from lakegate.gate.delivery.transition import Act, DeliveryTurn, Observation, Ob
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, guard_steps, perform
 from lakegate.gate.ports import names_invocation
+from lakegate.gate.waiting import note_wait
 
 # ---- The steps of a delivery ----
 
@@ -144,6 +145,7 @@ def complete(turn: DeliveryTurn) -> Steps[Workload]:
             yield from perform(Effect.WAIT, turn.gate.clock.sleep, BETWEEN_POLLS)
             turn = turn.moved((yield from advance(turn.reread())))
         else:
+            note_wait(turn.gate, turn.row)
             return turn.row
 
 
@@ -170,6 +172,7 @@ def resume(dependencies: Dependencies, identity: str, *, again: bool = False) ->
         yield from _came_back(dependencies, identity, until)
         raise
     yield from _came_back(dependencies, identity, until)
+    note_wait(dependencies, after)
     return after._replace(tries=0)
 
 

@@ -39,6 +39,10 @@ class Publisher(Protocol):
         """Whether a delivery that was refused its turn has to wait, and was not overtaken."""
         ...
 
+    def writer(self, turn: DeliveryTurn) -> str:
+        """The other delivery that has to be committed before this one goes on; empty: none."""
+        ...
+
     def settled(self, turn: DeliveryTurn) -> Steps[None]:
         """Do the rest for a delivery whose block is in the ledger and whose row was set back; nothing for others."""
         ...

@@ -26,6 +26,7 @@ from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perfor
 from lakegate.gate.event_bodies import message
 from lakegate.gate.ledger.stored_objects import versions_of
 from lakegate.gate.ports import Address, JobRun, JobState, names_invocation
+from lakegate.gate.table import ConditionName
 from lakegate.plan.billed_cost import BilledCost, cost_of_job
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
@@ -67,7 +68,7 @@ def decide(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Worklo
     try:
         return (yield from move(turn, effect, after, content=claim, accepted=accepted))
     except ConditionFailed as refused:
-        if "content" not in refused.reasons:
+        if ConditionName.CONTENT not in refused.reasons:
             raise _refusal(turn.moved(after)) from None
         duplicate = replace(rejected(decision, DUPLICATE), reasons=(DUPLICATE,), broken=(), enforced=None)
         return (yield from move(turn, Effect.DECIDE, after._replace(decision=duplicate)))

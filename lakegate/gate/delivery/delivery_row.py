@@ -122,6 +122,46 @@ IDENTIFYING = frozenset({"crc64nvme", "sha256", "sha1"})
 """Checksums long enough that two contents of one size do not share one; every staged copy has one of them."""
 
 
+# ---- What a delivery waits for ----
+
+
+class WaitsFor(StrEnum):
+    """Subjects of a wait."""
+
+    PARTS = "parts"
+    """Of a delivery of several objects, from its producer."""
+    DATASET = "dataset"
+    """It is paused."""
+    COMMIT = "commit"
+    """Another delivery of the dataset is decided; until it is committed, nothing is known of the slices that follow."""
+    BATCH = "batch"
+    """Other small files may share its job run."""
+    START = "start"
+    """The time that is reserved for its job run."""
+    BACK_OFF = "back-off"
+    """The attempt before came to nothing."""
+    RUN = "run"
+    """Its job run, or the judge function."""
+    VALIDATORS = "validators"
+    """The job run has answered, and other services have not."""
+    APPROVAL = "approval"
+    DATE = "date"
+    """It is published then."""
+    WORKER = "worker"
+    """A function that carries it on; after this time another one does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a delivery waits for."""
+
+    subject: WaitsFor
+    whom: str | None = None
+    """The id of a delivery, a batch or a run, or the name of a dataset; None: the subject says it."""
+    until: str | None = None
+    """ISO 8601: at the latest, or from when it goes on; None: nobody knows."""
+
+
 # ---- The row of a workload ----
 
 

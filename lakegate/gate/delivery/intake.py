@@ -20,6 +20,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import ObjectVersion
 from lakegate.gate.registry.routes import candidates, covering
+from lakegate.gate.waiting import note_wait
 
 
 def intake(dependencies: Dependencies, bucket: str, key: str, version: str = "", size: int = 0) -> Steps[None]:
@@ -72,7 +73,7 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
     except ConditionFailed:
         if dependencies.workloads.get(workload.id) != workload:
             return  # another worker was first; otherwise an earlier try of ours had arrived
-    yield from advance(DeliveryTurn(dependencies, workload))
+    note_wait(dependencies, (yield from advance(DeliveryTurn(dependencies, workload))))
 
 
 def _is_left(dependencies: Dependencies, version: ObjectVersion, terms: Terms, *, is_deleted: bool) -> Steps[bool]:

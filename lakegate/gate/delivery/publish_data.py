@@ -26,6 +26,7 @@ from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import Block, BlockKind, Head, LedgerObject
 from lakegate.gate.ledger.commit import names_key
 from lakegate.gate.ports import Address, ObjectVersion, agree
+from lakegate.gate.table import ConditionName
 from lakegate.plan.result import Result, Shares, WrittenObject
 from lakegate.plan.slice_order import WrittenRun, WrittenSlice
 from lakegate.verdict.verdict import ACCEPTING
@@ -236,11 +237,11 @@ def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple
             current = turn.gate.workloads.get(turn.row.id)
             if is_same_write(current, after):
                 return current
-            if "repeated" in refused.reasons and "state" not in refused.reasons:
+            if ConditionName.REPEATED in refused.reasons and ConditionName.STATE not in refused.reasons:
                 return (yield from settle(turn.moved(current)))
-            if refused.reasons == ("", "", "turn"):
+            if refused.reasons == (ConditionName.TURN,):
                 raise Alarm("turn-lost", turn.row.id) from None
-            if "head" not in refused.reasons or "state" in refused.reasons:
+            if ConditionName.HEAD not in refused.reasons or ConditionName.STATE in refused.reasons:
                 raise ConcurrentUpdate(turn.row.id) from None
         else:
             return after

@@ -29,6 +29,7 @@ from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Address, Message
+from lakegate.gate.table import ConditionName
 from lakegate.plan.billed_cost import BilledCost
 
 if TYPE_CHECKING:
@@ -191,7 +192,8 @@ def move(  # noqa: PLR0913 - the write has these parts
     except ConditionFailed as refused:
         current = turn.gate.workloads.get(turn.row.id)
         if not is_same_write(current, after):
-            if {"content", "pause", "turn"} & set(refused.reasons) and is_unchanged(current, turn.row):
+            handled = {ConditionName.CONTENT, ConditionName.PAUSE, ConditionName.TURN}
+            if handled.intersection(refused.reasons) and is_unchanged(current, turn.row):
                 raise
             raise ConcurrentUpdate(after.id) from None
         return current

@@ -12,6 +12,7 @@ from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import Head, Record, event_id
 from lakegate.gate.ledger.signatures import KEY, fingerprint, key_content
 from lakegate.gate.ports import SigningKey, SigningKeys
+from lakegate.gate.table import ConditionName
 
 # ---- A record at the head of a chain ----
 
@@ -53,7 +54,7 @@ def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[s
         try:
             yield from perform(Effect.RECORD, dependencies.ledger.append, record)
         except ConditionFailed as refused:
-            if "event" in refused.reasons:
+            if ConditionName.EVENT in refused.reasons:
                 return
             continue
         return

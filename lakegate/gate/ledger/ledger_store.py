@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from lakegate.admission.refusals import is_code
-from lakegate.base.errors import ConditionFailed, UnreadableItem
+from lakegate.base.errors import UnreadableItem
 from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import MAX_INTEGER, UNWRITTEN, decode, encode, select_fields, sha256_of
 from lakegate.gate.delivery.delivery_row import Decision, EnforcedVerdict, Workload, workload_row
@@ -24,6 +24,7 @@ from lakegate.gate.table import (
     MOST_WRITES,
     AllOf,
     Condition,
+    ConditionName,
     Equals,
     Put,
     Row,
@@ -249,9 +250,9 @@ class Ledger:
         6. the delivery in the index of its dataset, by its verdict and by each rule that it breaks;
         7. of slices, the end of the delivery's turn.
 
-        ConditionFailed.reasons: one entry each for row and head, `""` where it held, else `state` or `head`; where the delivery
-        is committed, a third entry, `repeated`. A delivery with slices also needs the turn of its dataset and ends it; without it
-        there is a further entry, `turn`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
+        Raises ConditionFailed with `state`, `head` or, where the delivery is committed, `repeated`. A delivery with slices also
+        needs the turn of its dataset and ends it; without it a reason is `turn`. Raises TransactionConflict, IdempotencyMismatch.
+        The token is of the content.
 
         In a stack that signs, the block is written with its signature. Raises SigningDenied.
         """
@@ -262,7 +263,7 @@ class Ledger:
         conditions: Iterator[RowConditions] = load_extensions("row conditions")
         turns = [write for condition in conditions for write in condition.committed(workload)]
         writes: list[Write] = [
-            Put(row, decided, "state"),
+            Put(row, decided, ConditionName.STATE),
             head,
             stored,
             _once(block),
@@ -270,17 +271,13 @@ class Ledger:
             *map(Put, listed),
             *turns,
         ]
-        try:
-            self.table.transact(writes, own[:TOKEN_LENGTH])
-        except ConditionFailed as failed:
-            state, of_head, block_at_height, *others = failed.reasons
-            raise ConditionFailed(state, of_head or block_at_height, *filter(None, others)) from None
+        self.table.transact(writes, own[:TOKEN_LENGTH])
 
     def append(self, record: Record) -> None:
         """Record and new head in one transaction.
 
         Conditions: the head is `record.previous` at `record.height - 1`; no chain has a record of the same event.
-        ConditionFailed.reasons: one entry each, `""` where it held, else `head` or `event`. Raises TransactionConflict.
+        Raises ConditionFailed with `head` or `event`, and TransactionConflict.
 
         A record that names a key is written with its signature, by the key that it replaces or, of the first, by itself; from
         then on `key` answers with it. Raises SigningDenied.
@@ -290,10 +287,7 @@ class Ledger:
             signer = self.signing.replaced if record.content["replaces"] else self.signing.current
             writes[:2] = block_writes(record, signer)[1:]
             writes.append(Put(Row(_key_of_key(record.chain), {"key": record.content["key"]})))
-        try:
-            self.table.transact(writes)
-        except ConditionFailed as failed:
-            raise ConditionFailed(*record_reasons(failed.reasons)) from None
+        self.table.transact(writes)
 
     def _batched(self, keys: Sequence[RowKey]) -> Iterator[Row]:
         for first in range(0, len(keys), MOST_WRITES):
@@ -303,12 +297,7 @@ class Ledger:
 def record_writes(record: Record) -> list[Write]:
     """Head, record, and the row of its event: for a transaction that also writes what is recorded."""
     event = Row(RowKey(TableName.LEDGER, f"event#{record.event}"), {"at": record.chain})
-    return [*block_writes(record)[1:], Put(event, RowAbsent(), "event")]
-
-
-def record_reasons(failed: Sequence[str]) -> tuple[str, str]:
-    """The reasons of `Ledger.append` by those of a transaction with `record_writes`."""
-    return "head" if "head" in failed else "", "event" if "event" in failed else ""
+    return [*block_writes(record)[1:], Put(event, RowAbsent(), ConditionName.EVENT)]
 
 
 def head_key(chain: str) -> RowKey:
@@ -327,7 +316,8 @@ def block_writes(
         stored |= {"key": fingerprint(signer.public_key()), "signature": signer.sign(signed_text(own))}
     head = Row(head_key(block.chain), {"top": block.height, "digest": own})
     place = RowKey(TableName.LEDGER, block.chain, block.height)
-    return own, Put(head, _follows(block), "head"), Put(Row(place, stored), RowAbsent(), "head")
+    name = ConditionName.HEAD
+    return own, Put(head, _follows(block), name), Put(Row(place, stored), RowAbsent(), name)
 
 
 def _follows(block: AnyBlock) -> Condition:
@@ -343,7 +333,8 @@ def _once_key(workload: str) -> RowKey:
 
 def _once(block: Block) -> Put:
     """The row of a delivery that is committed, put if absent."""
-    return Put(Row(_once_key(block.workload), {"at": block.chain, "block": block.height}), RowAbsent(), "repeated")
+    row = Row(_once_key(block.workload), {"at": block.chain, "block": block.height})
+    return Put(row, RowAbsent(), ConditionName.REPEATED)
 
 
 def _key_of_key(chain: str) -> RowKey:

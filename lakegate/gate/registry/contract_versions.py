@@ -19,6 +19,7 @@ from lakegate.gate.ledger.record_contents import PlanOfDataset, PublicationConte
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.registry_rows import NumberedVersion, Proposal, Publication, RegistrySnapshot, SeenParent
+from lakegate.gate.table import ConditionName
 
 if TYPE_CHECKING:
     from lakegate.diff.compared_versions import ContractVersion
@@ -200,11 +201,11 @@ def _write(
     try:
         yield from perform(Effect.PUBLISH, dependencies.registry.publish, publication, seen, record, parent, proposal)
     except ConditionFailed as refused:
-        if {"contract", "head", "parent"} & set(refused.reasons):
+        if {ConditionName.CONTRACT, ConditionName.HEAD, ConditionName.PARENT} & set(refused.reasons):
             raise _ContractChanged from None
-        if "version" in refused.reasons:
+        if ConditionName.VERSION in refused.reasons:
             raise InputError(ANOTHER_CONTENT) from None
-        if "proposal" in refused.reasons:
+        if ConditionName.PROPOSAL in refused.reasons:
             raise InputError("the proposal was changed since it was read: read it again (lakegate proposals)") from None
         raise InputError("the prefix belongs to another contract or dataset") from None
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from lakegate.base.errors import AccessDenied, ConditionFailed, InputError, UnreadableItem
+from lakegate.base.errors import AccessDenied, InputError, UnreadableItem
 from lakegate.base.json_codec import canonical, decode, encode
 from lakegate.gate.ledger.blocks import Record, contract_chain
-from lakegate.gate.ledger.ledger_store import head_key, record_reasons, record_writes
+from lakegate.gate.ledger.ledger_store import head_key, record_writes
 from lakegate.gate.registry.registry_rows import (
     Proposal,
     Publication,
@@ -27,6 +27,7 @@ from lakegate.gate.table import (
     AnyOf,
     CheckRow,
     Condition,
+    ConditionName,
     Delete,
     Equals,
     Put,
@@ -125,35 +126,38 @@ class Registry:
         Of a parent the list of children is written, if nobody has written the parent since it was read (reason `parent`).
 
         `seen` is the contract as `contract` returned it: what was decided by it is written only if nobody has written since.
-        Raises ConditionFailed, with a reason for each row: `version` if the version is published with another content, `prefix`
+        Raises ConditionFailed: `version` if the version is published with another content, `prefix`
         if the prefix belongs to another dataset, `contract` if somebody else has written, `proposal` if it is not there any
-        more; the reasons of the record's rows follow, as `Ledger.append` has them.
+        more, and as `Ledger.append`.
         """
         before = self.contract(publication.contract) if seen is None else seen
         own = Equals("contract", publication.contract)
         writes: list[Write] = [
-            Put(_version_row(publication), AnyOf(RowAbsent(), Equals("document", publication.document)), "version"),
+            Put(
+                _version_row(publication),
+                AnyOf(RowAbsent(), Equals("document", publication.document)),
+                ConditionName.VERSION,
+            ),
             *(
-                Put(_route_row(route), AnyOf(RowAbsent(), AllOf(own, Equals("dataset", route.dataset))), "prefix")
+                Put(
+                    _route_row(route),
+                    AnyOf(RowAbsent(), AllOf(own, Equals("dataset", route.dataset))),
+                    ConditionName.PREFIX,
+                )
                 for route in publication.routes
             ),
             *(
-                Delete(_route_key(self.landing, prefix), AnyOf(RowAbsent(), own), "prefix")
+                Delete(_route_key(self.landing, prefix), AnyOf(RowAbsent(), own), ConditionName.PREFIX)
                 for prefix in publication.retired
             ),
-            _listed(publication.contract, before.after(publication), "contract"),
+            _listed(publication.contract, before.after(publication), ConditionName.CONTRACT),
         ]
         if parent is not None:
-            writes.append(_listed(parent.contract, parent.seen.with_child(publication.contract), "parent"))
+            writes.append(_listed(parent.contract, parent.seen.with_child(publication.contract), ConditionName.PARENT))
         if proposal is not None:
             key = _proposal_key(publication.contract, publication.version)
-            writes.append(Delete(key, _if_unchanged(proposal), "proposal"))
-        recorded = [] if record is None else record_writes(record)
-        try:
-            self.table.transact([*writes, *recorded])
-        except ConditionFailed as failed:
-            of_record = record_reasons(failed.reasons[len(writes) :]) if recorded else ()
-            raise ConditionFailed(*failed.reasons[: len(writes)], *of_record) from None
+            writes.append(Delete(key, _if_unchanged(proposal), ConditionName.PROPOSAL))
+        self.table.transact(writes if record is None else [*writes, *record_writes(record)])
 
     def snapshot(self, prefix: str = "") -> RegistrySnapshot:
         """All contracts, for people: row by row, so it is not a snapshot, but what was there before the call is in it.
@@ -198,8 +202,8 @@ class Registry:
         publication = proposal.publication
         key = _proposal_key(publication.contract, publication.version)
         row = Row(key, {"digest": proposal.digest, "proposal": canonical(proposal).decode()})
-        base = CheckRow(_contract_key(publication.contract), at_revision(proposal.base), "contract")
-        self.table.transact([Put(row, _if_unchanged(seen), "proposal"), base])
+        base = CheckRow(_contract_key(publication.contract), at_revision(proposal.base), ConditionName.CONTRACT)
+        self.table.transact([Put(row, _if_unchanged(seen), ConditionName.PROPOSAL), base])
 
     def proposal(self, contract: str, version: str) -> Proposal | None:
         """The proposal of a version; strongly consistent."""
@@ -255,7 +259,7 @@ def _of_kind(rows: Iterable[Row], kind: str) -> Iterator[Row]:
 # ---- The row that lists all versions and routes of a contract ----
 
 
-def _listed(contract: str, snapshot: RegistrySnapshot, reason: str) -> Put:
+def _listed(contract: str, snapshot: RegistrySnapshot, reason: ConditionName) -> Put:
     """The list of a contract, written if it is one revision older."""
     content = json.dumps(encode(snapshot), separators=(",", ":"))
     if len(content) > MAX_CONTENT:

@@ -272,7 +272,7 @@ def test_no_block_is_written_over(cloud: Cloud) -> None:
     cloud.dynamodb.delete_item(TableName="ledger", Key={"chain": {"S": CHAIN}, "height": {"N": "-1"}})
     again = block(name="w2")
 
-    assert failed_conditions(ledger.commit, again, published("w2"), Expected(State.DECIDED, 1), NEWS) == ("", "head")
+    assert failed_conditions(ledger.commit, again, published("w2"), Expected(State.DECIDED, 1), NEWS) == ("head",)
 
 
 def test_a_commit_has_the_token_of_its_block(cloud: Cloud) -> None:
@@ -313,7 +313,7 @@ def test_every_end_of_a_transaction_has_its_error(
     with Stubber(cloud.dynamodb) as stub:
         stub.add_client_error("transact_write_items", code, "canary", 400, modeled_fields=details)
         with pytest.raises(PortError) as raised:
-            cloud.table().transact([Delete(RowKey(TableName.WORKLOADS, each), None, each) for each in ("one", "two")])
+            cloud.table().transact([Delete(RowKey(TableName.WORKLOADS, each)) for each in ("one", "two")])
 
     assert error is type(raised.value)
     assert "canary" not in str(raised.value)

@@ -20,7 +20,7 @@ from lakegate.aws.wiring import bootstrap
 from lakegate.base.errors import LakegateError, PortError, Throttled, Unfinished
 from lakegate.gate.datasets.dataset_states import DatasetState
 from lakegate.gate.datasets.subscriptions import add_subscription
-from lakegate.gate.delivery.delivery_row import workload_id, workload_row
+from lakegate.gate.delivery.delivery_row import Waiting, WaitsFor, workload_id, workload_row
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Workloads
@@ -277,6 +277,17 @@ def test_a_denied_deletion_is_counted_for_the_stack(stand: Stand, handler: Any) 
         ("Lakegate", "gate", [1.0])
     ]
     assert ["landing" in line["detail"] for line in stand.lines() if line["message"] == "DeletionsDenied"] == [True]
+
+
+@pytest.mark.parametrize("handler", [intake_handler, completion_handler, sweep_handler])
+def test_what_deliveries_wait_for_is_logged(stand: Stand, handler: Any) -> None:
+    """Once, by the function that carried them on; nothing of those that wait for nothing."""
+    handler.dependencies().waits.update(w1=Waiting(WaitsFor.COMMIT, "4f2c"), w2=None)
+    call(handler.handler, sqs())
+    call(handler.handler, sqs())
+    lines = [line for line in stand.lines() if line["message"] == "waits"]
+
+    assert [(line["workload"], line["subject"], line["whom"]) for line in lines] == [("w1", "commit", "4f2c")]
 
 
 def test_a_channel_is_tested_by_the_function(stand: Stand) -> None:

@@ -65,7 +65,7 @@ def test_what_waits_says_what_to_do(lakegate: Lakegate, waiting: str, capsys: py
 
     until = f"{row.deadline:%Y-%m-%d %H:%M:%S} UTC"
     short = waiting[:12]
-    assert f"waiting for approval until {until}: lakegate approve {short}, or lakegate decline {short}" in text
+    assert f"waits  for approval until {until}: lakegate approve {short}, or lakegate decline {short}" in text
     assert "    judged  " in text
     assert (document["verdict"], document["answer"]) == (None, None)
     assert document["awaiting"] == {"verdict": "accepted", "reasons": [], "until": row.deadline.isoformat()}
@@ -100,7 +100,7 @@ def test_what_is_published_at_its_time_says_so(lakegate: Lakegate, capsys: pytes
     assert "(at its time)" in drawn[0]
     assert (one["publish_at"], one["delay_hours"]) == (None, 1)
     date = f"{row.deadline:%Y-%m-%d %H:%M:%S} UTC"
-    assert f"judged, to be published at {date}, unless: lakegate decline {workload[:12]}\n" in status
+    assert f"waits  to be published at {date}, unless: lakegate decline {workload[:12]}\n" in status
     assert (document["state"], document["publish_at"]) == ("SCHEDULED", row.deadline.isoformat())
     assert (document["verdict"], document["awaiting"], waited.finished) == (None, None, None)
     assert "It is published at its time" in capsys.readouterr().err

@@ -11,7 +11,8 @@ import pytest
 from rich.console import Console
 
 from lakegate.cli import terminal
-from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, FailureCause, replay_id
+from lakegate.cli.deliveries.status_command import WAITS
+from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, FailureCause, WaitsFor, replay_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import attempt_prefix, row_key
 from lakegate.gate.ports import Address
@@ -428,6 +429,10 @@ def test_the_list_has_a_time_of_each_delivery(lakegate: Lakegate) -> None:
     assert len(times) == 5
 
 
+SOON = "2099-11-22 06:00:10 UTC"
+CANCELS = "lakegate cancel OWN --reason REASON rejects this one"
+
+
 def attempted(lakegate: Lakegate, state: State, **also: object) -> str:
     """A delivery whose first attempt came to nothing, brought where the gate would bring it."""
     lakegate.routed()
@@ -437,6 +442,41 @@ def attempted(lakegate: Lakegate, state: State, **also: object) -> str:
     changes = {"state": state, "attempt": 2, "failed": [failed], "not_before": "2026-11-22T06:00:10+00:00", "run": ""}
     lakegate.overwrite(workload, lambda row: row.update(changes | also))
     return workload
+
+
+@pytest.mark.parametrize(
+    ("state", "also", "words"),
+    [
+        (State.RECEIVED, {"completed_by": "manifest"}, "for its other objects, from its producer"),
+        (
+            State.HELD,
+            {"held": "orders/lines_v1"},
+            f"for its dataset orders/lines_v1, which is paused: lakegate resume orders/lines_v1, or {CANCELS}",
+        ),
+        (State.SUBMITTING, {"batch": "b1"}, f"for other files of its batch, until {SOON} at the latest: {CANCELS}"),
+        (
+            State.SUBMITTING,
+            {"failed": []},
+            f"for its start at {SOON}, because job runs start one after the other: {CANCELS}",
+        ),
+        (State.SUBMITTING, {}, f"for its next attempt at {SOON}: {CANCELS}"),
+        (State.VALIDATING, {"run": "run-2"}, f"for its run run-2, until {SOON} at the latest: {CANCELS}"),
+        (State.DECIDED, {}, f"for the worker that has it; from {SOON} on another one carries it on"),
+    ],
+)
+def test_what_a_delivery_waits_for_is_told_with_what_may_be_done(
+    lakegate: Lakegate, state: State, also: dict[str, object], words: str
+) -> None:
+    """The sentence names the command by which a person ends the wait, where there is one."""
+    times = dict.fromkeys(("not_before", "deadline", "at"), "2099-11-22T06:00:10+00:00")
+    workload = attempted(lakegate, state, **(times | also))
+
+    assert f"     waits  {words.replace('OWN', workload[:12])}" in lakegate.ok("status", workload).splitlines()
+
+
+def test_every_wait_has_words() -> None:
+    """None of them ends a list of deliveries with an error."""
+    assert WAITS.keys() == set(WaitsFor)
 
 
 def test_a_failed_attempt_is_shown_with_its_cause_and_the_time_of_the_next(lakegate: Lakegate) -> None:

@@ -165,7 +165,7 @@ def test_another_act_at_the_top_of_the_chain_is_no_conflict(monkeypatch: pytest.
 
     def refusing(record: Any) -> None:
         if next(refusals, False):
-            raise ConditionFailed("head", "")
+            raise ConditionFailed("head")
         append(record)
 
     monkeypatch.setattr(type(ledger), "append", lambda _, record: refusing(record))

@@ -20,7 +20,7 @@ from lakegate.features.external_validators.validator_client import ExternalValid
 from lakegate.gate.carry_out_decision import advance_decided
 from lakegate.gate.delivery.advance import advance, complete, observe
 from lakegate.gate.delivery.decide_verdict import keep, measured_result, report_of
-from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_row import FailureCause, Waiting, WaitsFor
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.replay import judge_again
@@ -30,6 +30,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.person_decisions import WantedReplay
 from lakegate.gate.ports import Address, names_invocation
 from lakegate.gate.sweep import sweep
+from lakegate.gate.waiting import waiting_of
 from lakegate.local_check.check_result import checks
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result, Unreadable
@@ -158,6 +159,9 @@ def test_nothing_is_decided_before_all_have_answered() -> None:
     """As long as a service works the delivery waits, and sweeps ask again."""
     line = proceeded(begun(ValidatedDataset.of(running)))
     waiting = line.row.state, len(line.env.memory.validators.asked)
+    assert line.row.deadline is not None
+    wanted = Waiting(WaitsFor.VALIDATORS, None, line.row.deadline.isoformat())
+    assert waiting_of(DeliveryTurn(line.env.dependencies, line.row)) == wanted
     line.env.memory.validators.answer = answer_of
     line.settled()
 

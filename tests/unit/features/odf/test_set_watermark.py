@@ -92,7 +92,7 @@ def test_a_busy_line_is_tried_again(line: SlicedDataset, monkeypatch: pytest.Mon
     """Others may extend the chain first, a bounded number of times."""
 
     def refuse(*_: object) -> None:
-        raise ConditionFailed("head", "")
+        raise ConditionFailed("head")
 
     monkeypatch.setattr(Turns, "mark", refuse)
     with pytest.raises(TransactionConflict):

@@ -661,10 +661,10 @@ def test_a_chain_that_others_extend_all_the_time_is_tried_again_by_the_next_swee
     stage.env.memory.clock.sleep(360)
     steps, call = until(stage, Effect.RECORD)
     for _ in range(TRIES_OF_COMMIT - 1):
-        call = steps.throw(ConditionFailed("head", ""))
+        call = steps.throw(ConditionFailed("head"))
         assert call.effect is Effect.RECORD
     with pytest.raises(TransactionConflict):
-        steps.throw(ConditionFailed("head", ""))
+        steps.throw(ConditionFailed("head"))
     stage.sweep()
 
     assert len(stage.records) == 1

@@ -142,7 +142,7 @@ def test_an_expired_staging_copy_is_taken_from_landing() -> None:
 
 
 def refuse_head(*_: object) -> None:
-    raise ConditionFailed("", "head")
+    raise ConditionFailed("head")
 
 
 def test_a_head_that_moves_is_followed_and_then_left_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,9 +147,9 @@ def test_a_record_gives_up_on_a_chain_that_never_rests() -> None:
     steps = replay(env.dependencies, row.id)
     next(steps)
     for _ in range(TRIES_OF_COMMIT - 1):
-        steps.throw(ConditionFailed("head", ""))
+        steps.throw(ConditionFailed("head"))
     with pytest.raises(TransactionConflict):
-        steps.throw(ConditionFailed("head", ""))
+        steps.throw(ConditionFailed("head"))
 
 
 def replayed(env: Environment, workload: str, version: str = "") -> str:

@@ -11,7 +11,7 @@ import pytest
 from lakegate.engine.native_backend import measure
 from lakegate.features.odf.slice_turns import turn_key
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_row import FailureCause, Workload
+from lakegate.gate.delivery.delivery_row import FailureCause, Waiting, WaitsFor, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
@@ -157,6 +157,21 @@ def test_a_delivery_under_way_does_not_undo_a_rebuilt_state(line: Lakegate) -> N
     assert records(line) == [(0, "a", 1), (1, "b", 2), (2, "c", 3), (3, "d", 4)]
     assert line.dependencies.rows("turns").next_slice(LINE).runs[:1] == state
     assert rebuilt(line)["replaced"] is False
+
+
+def test_a_delivery_waits_for_one_that_is_committed(line: Lakegate) -> None:
+    """The rows of the other are not in the merge state yet, so that nothing can be compared with them: its id is said."""
+    other = "4f2c" * 16
+    line.dependencies.table.write(Update(turn_key(LINE), sets={"writer": other}))
+    workload = line.upload(body=b"id,amount\nd,4\n", name="3.csv")
+    line.intake("orders/3.csv")
+    wanted = Waiting(WaitsFor.COMMIT, other, None)
+
+    assert line.dependencies.workloads.get(workload).state is State.STAGED
+    assert line.dependencies.waits[workload] == wanted
+    assert line.json("status", workload)["waits"] == {"subject": "commit", "whom": other, "until": None}
+    advice = f"lakegate cancel {workload[:12]} --reason REASON rejects this one"
+    assert f"waits  for the delivery 4f2c4f2c4f2c, which is being committed: {advice}" in line.ok("status", workload)
 
 
 def test_nothing_is_replaced_while_a_delivery_is_committed(line: Lakegate) -> None:

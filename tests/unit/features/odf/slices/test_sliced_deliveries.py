@@ -13,12 +13,13 @@ from lakegate.features.erasure.erasure import Why, erase
 from lakegate.features.odf.slice_turns import NextSlice, decided_slices
 from lakegate.features.validator_api.validation_run import data_at
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_row import FailureCause, Workload
+from lakegate.gate.delivery.delivery_row import FailureCause, Waiting, WaitsFor, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.lake_layout import destination_key, manifest_key
 from lakegate.gate.ledger.blocks import Block, LedgerSlice, digest, from_json, to_json
 from lakegate.gate.ports import Address
+from lakegate.gate.waiting import waiting_of
 from lakegate.plan.plan import Plan
 from tests.decisions import waive
 from tests.published_schemas import validate
@@ -151,6 +152,7 @@ def test_a_delivery_waits_for_the_commit_of_the_one_before_it() -> None:
     line.env.memory.put_turn(LINE, 0, "another delivery")
 
     assert drive(line.env.dependencies, advance(DeliveryTurn(line.env.dependencies, row))) == row
+    assert waiting_of(DeliveryTurn(line.env.dependencies, row)) == Waiting(WaitsFor.COMMIT, "another delivery")
 
 
 @pytest.mark.parametrize(
