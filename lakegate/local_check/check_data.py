@@ -153,8 +153,7 @@ def _advice(delivery: LocalDelivery, report: Report, references: References) -> 
     if report.result.unreadable is None:
         yield from (f"To compare with accepted data: --reference {each}=FILE" for each in lacking)
     if any(reason.samples for reason in report.judgement.reasons):
-        values = "--mask hides the values" if delivery.show_values else "--show-values shows the values"
-        yield f"{values}, --failures FILE writes the failing rows."
+        yield "--mask hides the values." if delivery.show_values else "--show-values shows the values."
 
 
 def _request(plan: Plan, files: list[DataFile], folder: Path) -> Request:

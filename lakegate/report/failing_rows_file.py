@@ -13,7 +13,7 @@ from typing import Annotated
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import Bounds, Count, Permitted, encode, omit_default
 from lakegate.base.text import plural, printable
-from lakegate.plan.result import Sample
+from lakegate.plan.result import MASKED_MISTAKES, Sample
 from lakegate.report.delivery_report import Report, is_masked, is_raw
 from lakegate.verdict.check_status import BROKEN, CheckOutcome
 
@@ -31,6 +31,8 @@ class SampledRow:
     """The place in the row, for an element of a list or a map: `items[2]`."""
     record: Annotated[str, Permitted(("header", "blank", "total"))] | None = omit_default(None)
     """The kind of a record without data: the header line once more, or no values."""
+    mistake: Annotated[str, Permitted(MASKED_MISTAKES)] | None = omit_default(None)
+    """What is wrong with the one value, where its shape is that of a good one."""
     values: tuple[str | None, ...] = field(kw_only=True)
     """Values of the check's fields: shapes (`aaa-99`) where masked; null where there is none."""
     masked: tuple[bool, ...] = field(kw_only=True)
@@ -42,7 +44,8 @@ def sample_of(report: Report, sample: Sample) -> SampledRow:
     masked = tuple(is_masked(sample, at) for at in range(len(sample.shapes)))
     values = tuple(text if masked[at] or is_raw(sample, at) else None for at, text in enumerate(sample.shapes))
     file = report.files[sample.part]
-    return SampledRow(file, sample.part, sample.row, sample.at, sample.record, values=values, masked=masked)
+    place = file, sample.part, sample.row, sample.at
+    return SampledRow(*place, sample.record, sample.mistake, values=values, masked=masked)
 
 
 SUFFIXES = (".csv", ".json")

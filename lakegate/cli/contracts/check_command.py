@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum, StrEnum
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Final
+
+import click
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.base.errors import InputError, LakegateError
@@ -16,7 +19,15 @@ from lakegate.base.json_codec import encode
 from lakegate.base.text import join_words, plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
-from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
+from lakegate.cli.command_runner import (
+    CommandResult,
+    command,
+    interruptible_folder,
+    next_command,
+    render,
+    usable,
+    write_text,
+)
 from lakegate.cli.options import DATA, ApiUrl, AsJson, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import Contract
@@ -30,7 +41,7 @@ from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report, progress
 from lakegate.report.verdict_text import WORDS, CheckedDelivery, print_wrapped, show
-from lakegate.verdict.verdict import Verdict, worst
+from lakegate.verdict.verdict import Judgement, Verdict, worst
 
 
 class CheckFormat(StrEnum):
@@ -148,7 +159,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
                 document, tables = _served(document, named, server, dataset, folder)
                 files = [each for its in tables.values() for each in its]
             inputs = check_result.Inputs(contract, files, reference or [])
-            passed_on = form is not CheckFormat.TEXT or failing is not None or page is not None
+            passed_on = form is not CheckFormat.TEXT or page is not None
             own = terminal.is_read_by_a_person() and not passed_on and server is None
             delivery = LocalDelivery(
                 Path(contract),
@@ -169,7 +180,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         elif form is not CheckFormat.TEXT:
             write(form, [CheckedDelivery(tuple(asked), error=error)])
         raise
-    return _result(form, inputs, judged, written, before, show_all=show_all)
+    return _result(form, inputs, judged, written, before, show_all=show_all, has_rows=failing is not None)
 
 
 def _result(  # noqa: PLR0913 - what the command has found
@@ -180,8 +191,12 @@ def _result(  # noqa: PLR0913 - what the command has found
     before: check_result.Earlier | None,
     *,
     show_all: bool,
+    has_rows: bool,
 ) -> CommandResult[CheckDocument | CheckTablesDocument]:
-    """The result of all tables in a form, compared with an earlier one. `written`: the files, in words."""
+    """The result of all tables in a form, compared with an earlier one.
+
+    `written`: the files, in words; `has_rows`: one has failing rows.
+    """
     reports = [report for report, _ in judged]
     outcomes = [outcome for report in reports for outcome in report.judgement.outcomes]
     found = progress(before.findings, outcomes) if before is not None else None
@@ -192,14 +207,26 @@ def _result(  # noqa: PLR0913 - what the command has found
 
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
     exit_code = codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED)
+    refused = [each.judgement for each in reports if each.judgement.verdict is Verdict.REJECTED]
     if form is CheckFormat.JSON:
         words: Iterable[Word] = [lambda _: terminal.print_json(encode(output_document()))]
     elif form is CheckFormat.TEXT:
         compared = lines(before, found) if before and found else ()
-        words = _in_words(judged, (*written, *compared), show_all=show_all)
+        following = _next(refused, wrote_rows=has_rows) if refused else ()
+        words = chain(_in_words(judged, (*written, *compared), show_all=show_all), following)
     else:
         words = [lambda _: write(form, [CheckedDelivery(each.files, each) for each in reports])]
     return CommandResult(output_document, words, exit_code)
+
+
+def _next(refused: list[Judgement], *, wrote_rows: bool) -> Iterator[str]:
+    """The command to go on with: failing rows into a file, or what the first reason means where no row is to blame."""
+    if not any(each.rejected_rows for each in refused):
+        first = refused[0].by_harm[0]
+        yield next_command("lakegate", "explain", first.id if first.kind == "file" else first.kind, of=())
+    elif not wrote_rows:
+        given = {each.name or "" for each in click.get_current_context().command.params} - {"show_all", "page", "form"}
+        yield next_command("lakegate", "check", "--failures", "bad.csv", of=given)
 
 
 def _in_words(judged: list[tuple[Report, tuple[str, ...]]], more: Iterable[str], *, show_all: bool) -> Iterator[Word]:

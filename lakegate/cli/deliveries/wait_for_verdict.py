@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from lakegate.cli import terminal
+from lakegate.cli.command_runner import next_command
 from lakegate.cli.deliveries.status_command import delivery_in_words
 from lakegate.gate.delivery.find_deliveries import Delivery, find_delivery
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
 from lakegate.gate.dependencies import Dependencies
-from lakegate.library.described_deliveries import DeliveryStatus, delivery_status, standing
+from lakegate.library.described_deliveries import SHORT_ID, DeliveryStatus, delivery_status, standing
 
 LONGEST_WAIT = 900
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
@@ -112,6 +113,8 @@ def print_end(one: DeliveryStatus, waited: Waited, since: str) -> None:
         terminal.standard_output().print(
             f"{waited.verdict:.1f} s from {since} to verdict, {waited.finished:.1f} s to completion"
         )
+    if waited.exit_code is WaitExit.REJECTED:
+        terminal.tell([next_command("lakegate", "reasons", one.workload[:SHORT_ID])])
 
 
 def exit_code(deliveries: Sequence[Waited]) -> WaitExit:

@@ -120,7 +120,7 @@ def lakegate(*words: str, columns: int = 80) -> Answer:
 
 SHAPES = (Sample(5, ("99,9",)), Sample(1_700, ("99,9",), 1), Sample(1_701, ("aaa",), 1))
 BAD_AMOUNTS = Measurement("", BAD, samples=SHAPES, good=("999", "99"))
-ADVICE = "--show-values shows the values, --failures FILE writes the failing rows.\n"
+ADVICE = "--show-values shows the values.\nNext: lakegate check --failures bad.csv --contract shop.yaml a.csv\n"
 REFERENCE = "To compare with accepted data: --reference crm/customers_v2=FILE\n"
 LEGEND = "A shape stands for a value: 9 is a digit, a is a letter, A is a capital.\n"
 END = f"""\
@@ -181,6 +181,42 @@ def test_failures_are_a_table_or_blocks(columns: int, shown: str) -> None:
     assert (answer.exit_code, answer.stdout) == (1, shown)
 
 
+@pytest.mark.usefixtures("folder")
+def test_reasons_are_in_the_order_of_the_report(job: Engine) -> None:
+    """What to change first, and most frequent first; those behind the third are counted."""
+    job.answers |= {
+        "order_id:type": Measurement("", Measured(12_000, 2)),
+        "required": Measurement("", Measured(12_000, 3)),
+        "customer_id:type": Measurement("", Measured(12_000, 1)),
+        "amount:type": Measurement("", Measured(12_000, 4)),
+    }
+    shown, everything = (
+        re.findall(r"^(?:fail  |      .* more: ).*$", lakegate("a.csv", *words).stdout, re.MULTILINE)
+        for words in ((), ("--all",))
+    )
+    order = [
+        "fail  amount:type:1  amount",
+        "fail  order_id:required:1  order_id",
+        "fail  order_id:type:1  order_id",
+        "fail  customer_id:type:1  customer_id",
+    ]
+
+    assert (shown, everything) == ([*order[:3], "      1 more: --all"], order)
+
+
+@pytest.mark.usefixtures("folder", "rejected")
+def test_the_next_command_has_what_was_given() -> None:
+    """As a shell takes it; a refusal that no row is to blame for is explained instead."""
+    Path("my data.csv").write_text("id\n")
+    given = ("--reference", "customers=my data.csv", "--reference-contract", "crm.yaml")
+    answer = lakegate("a.csv", "b.csv", "--dataset", "orders", "--mask", "--all", *given)
+
+    assert answer.stdout.splitlines()[-1] == (
+        "Next: lakegate check --failures bad.csv --contract shop.yaml a.csv b.csv --reference 'customers=my data.csv' "
+        "--reference-contract crm.yaml --dataset orders --mask"
+    )
+
+
 @pytest.mark.usefixtures("folder", "rejected")
 def test_all_shows_every_check() -> None:
     """With --all the checks that passed stand below the failures, each by itself."""
@@ -236,7 +272,7 @@ def test_of_several_files_the_unreadable_one_is_named(job: Engine) -> None:
     assert lakegate("a.csv", "b.csv").stdout == (
         "fail  the file\n      b.csv: this is gzip, not CSV\n\nRejected: 0 rows\n"
         "a.csv, b.csv as orders, contract shop 1.0.0, in 1.2 s\nChecks: 1 failed, 5 not measured\n"
-        "5 more findings have the same cause; --all shows them.\n"
+        "5 more findings have the same cause; --all shows them.\nNext: lakegate explain file/readable\n"
     )
     assert [(each["id"], each["message"]) for each in document["reasons"]] == [
         ("file/readable", "b.csv: this is gzip, not CSV")
@@ -349,7 +385,7 @@ def test_values_of_the_data_move_no_cursor(job: Engine) -> None:
         (("--mask",), False),
         (("--json",), False),
         (("--format", "markdown"), False),
-        (("--failures", "bad.csv"), False),
+        (("--failures", "bad.csv"), True),
         (("--report", "page.html"), False),
         (("--json", "--show-values"), True),
     ],

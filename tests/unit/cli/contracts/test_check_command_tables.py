@@ -80,7 +80,10 @@ def test_all_tables_of_a_folder_are_judged_in_one_call() -> None:
         line for line in answer.stdout.splitlines() if line.startswith("data/")
     ]
     assert "customer_id:foreignKey:1" in answer.stdout
-    assert answer.stdout.splitlines()[-1] == "Rejected: 1 of 3 tables (`orders`)"
+    assert answer.stdout.splitlines()[-2:] == [
+        "Rejected: 1 of 3 tables (`orders`)",
+        "Next: lakegate explain foreignKey",
+    ]
 
 
 @pytest.mark.usefixtures("folder")
@@ -207,6 +210,6 @@ def test_every_format_and_file_has_all_tables(folder: Path) -> None:
     assert markdown.count("contract shop") == 3
     assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["customer_id:foreignKey:1/customer_id"]
     assert github.count("::error") == 1
-    assert written.splitlines()[-2:] == ["bad.csv: 1 row written", "page.html: report written"]
+    assert written.splitlines()[-3:-1] == ["bad.csv: 1 row written", "page.html: report written"]
     assert "<title>Rejected: 1 of 3 tables: Lakegate report</title>" in page
     assert (page.count("<section>"), page.count("<main>")) == (3, 0)
