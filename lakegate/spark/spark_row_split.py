@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
@@ -17,13 +16,13 @@ from lakegate.base.errors import InputError
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.engine.read.data_source import LINE, ROW, Source
 from lakegate.engine.read.stored_types import Kind, Physical, to_canonical
-from lakegate.engine.rejected_rows import Rejected
+from lakegate.engine.rejected_rows import Rejected, reasons_of
 from lakegate.job.job_storage import store_for
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Shares, WrittenObject
-from lakegate.verdict.file_checks import RECORDS
 
 if TYPE_CHECKING:
+    import numpy as np
     from pyspark.sql import DataFrame, SparkSession
 
     Write = Callable[[Plan, "Judged", DataFrame, DataFrame, str], None]
@@ -148,7 +147,6 @@ WRITERS: dict[Format, Write] = {Format.CSV: _csv, Format.JSONL: _jsonl}
 # 3. Together the two parts contain every record once.
 
 
-SEPARATOR = "; "
 ORC_GAP = -141437, -141428
 """Days (since 1970) from 1582-10-05 to 1582-10-14: Spark writes each of them to ORC as 1582-10-15."""
 
@@ -214,19 +212,13 @@ def _nulls(array: pa.Array) -> int:
 def _with_reasons(
     found: pa.Table, lines: np.ndarray, masks: np.ndarray, checks: tuple[str, ...], kinds: list[Physical]
 ) -> Iterator[pa.RecordBatch]:
-    rows = found.column(ROW).to_numpy()
-    at = np.minimum(np.searchsorted(lines, rows), max(0, len(lines) - 1))
-    is_judged = lines[at] == rows if len(lines) else np.zeros(len(rows), np.bool_)
-    broken = [
-        int(mask) if judged else -1 for mask, judged in zip(masks[at] if len(lines) else rows, is_judged, strict=True)
-    ]
-    words = {mask: _words(mask, checks) for mask in set(broken)}
+    is_judged, reasons = reasons_of(found, lines, masks, checks)
     originals = [found.column(f"x{n}").combine_chunks() for n in range(len(kinds))]
     values = [to_canonical(each, kind) for each, kind in zip(originals, kinds, strict=True)]
-    _refuse_lost_values(originals, values, pa.array([mask == 0 for mask in broken], pa.bool_()))
+    _refuse_lost_values(originals, values, pa.array([each == "" for each in reasons], pa.bool_()))
     columns = [
         pa.array(~is_judged),
-        pa.array([words[mask] for mask in broken], pa.string()),
+        pa.array(reasons, pa.string()),
         *(values or [found.column(LINE)]),
     ]
     names = ["malformed", "reasons", *([f"x{n}" for n in range(len(kinds))] or [LINE])]
@@ -239,8 +231,3 @@ def _decoded(found: pa.Table, encoding: str) -> pa.Table:
         return found
     lines = [line.decode(encoding, errors="replace") for line in found.column(LINE).to_pylist()]
     return pa.table({ROW: found.column(ROW), LINE: pa.array(lines, pa.string())})
-
-
-def _words(mask: int, checks: tuple[str, ...]) -> str:
-    """The broken checks of a record; of one that was not evaluated, that it is malformed."""
-    return RECORDS if mask < 0 else SEPARATOR.join(check for at, check in enumerate(checks) if mask >> at & 1)

@@ -16,7 +16,7 @@ import click
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.base.errors import InputError, LakegateError
 from lakegate.base.json_codec import encode
-from lakegate.base.text import join_words, plural
+from lakegate.base.text import dataset_name, join_words, plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import (
@@ -38,7 +38,6 @@ from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_del
 from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument, against, earlier, lines
 from lakegate.local_check.contract_servers import served_tables, without_files
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
-from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report, progress
 from lakegate.report.verdict_text import WORDS, CheckedDelivery, print_wrapped, show
 from lakegate.verdict.verdict import Judgement, Verdict, worst
@@ -96,7 +95,10 @@ VALUES = (
     "Show failing values, or their shapes. On a terminal values of local files are shown, unless a report or failing rows are"
     " written; everywhere else shapes."
 )
-FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
+FAILURES = (
+    "Write all rows that fail, whole, into a file: .csv or .jsonl (of such a delivery as they came), .excel.csv"
+    " for spreadsheets, .parquet. Several tables get a file each."
+)
 
 
 class CheckExit(IntEnum):
@@ -173,7 +175,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
                 places,
             )
             judged = judge_tables(delivery, document, folder, tables)
-            written = list(_written(delivery, page, [report for report, _ in judged]))
+            written = list(_written(page, [report for report, _ in judged]))
     except LakegateError as error:
         if form is CheckFormat.JSON:
             render(CommandResult(check_result.refused(inputs, error)), as_json=True)
@@ -282,7 +284,12 @@ def judge_tables(
         ]
         place = folder / f"table-{len(found)}"
         place.mkdir()
-        table = replace(delivery, dataset=name, files=files, references=[*delivery.references, *others])
+        own = delivery.failures
+        if own is not None:
+            own = own.with_name(f"{own.name.partition('.')[0]}-{dataset_name(name)}.{own.name.partition('.')[2]}")
+            usable("--failures", own, (own.suffix,), [Path(each.name) for each in delivery.files])
+        references = [*delivery.references, *others]
+        table = replace(delivery, dataset=name, files=files, references=references, failures=own)
         found.append(judge_delivery(table, document, plan_of(document, name), place, terminal.bytes_arriving))
     return found
 
@@ -291,15 +298,15 @@ def _judge_outputs(failures: Path | None, report: Path | None, documents: list[P
     """InputError where a file that an option names cannot be written, before any work is done for it."""
     inputs = [*documents, *(Path(file.name) for file in files if file.pin is None)]
     if failures is not None:
-        usable("--failures", failures, failing_rows_file.SUFFIXES, inputs)
+        from lakegate.local_check.failing_rows_file import SUFFIXES  # noqa: PLC0415 - pyarrow, for this option alone
+
+        usable("--failures", failures, SUFFIXES, inputs)
     if report is not None:
         usable("--report", report, (".html",), inputs)
 
 
-def _written(delivery: LocalDelivery, report: Path | None, reports: list[Report]) -> Iterator[str]:
+def _written(report: Path | None, reports: list[Report]) -> Iterator[str]:
     """Write the files that options name; yields what was written, in words."""
-    if delivery.failures is not None:
-        yield failing_rows_file.write("--failures", delivery.failures, reports)
     if report is not None:
         from lakegate.report.delivery_report import render, render_tables  # noqa: PLC0415 - jinja2, for this option alone
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -499,16 +498,15 @@ def asked(*words: str) -> tuple[Any, LakegateError]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such a name")
-@pytest.mark.parametrize("failures", ["bad.json", "bad.csv"])
-def test_a_name_that_is_no_utf_8_is_shown_with_escapes(folder: Path, job: Engine, failures: str) -> None:
+def test_a_name_that_is_no_utf_8_is_shown_with_escapes(folder: Path, job: Engine) -> None:
     """Archives of other systems leave such names; the file is judged as any other, and each result names it."""
     job.answers |= {"amount:type": Measurement("", BAD, samples=(Sample(5, ("99,9",)),))}
     (folder / os.fsdecode(b"ums\xe4tze.csv")).write_text("order_id,customer_id,amount\n")
-    answer = lakegate(os.fsdecode(b"ums\xe4tze.csv"), "--failures", failures, "--report", "report.html")
+    answer = lakegate(os.fsdecode(b"ums\xe4tze.csv"), "--report", "report.html")
 
     assert (answer.exit_code, answer.exception.__class__) == (1, SystemExit)
     assert "ums\\xe4tze.csv as orders" in answer.stdout
-    assert all("xe4tze.csv" in (folder / each).read_text() for each in (failures, "report.html"))
+    assert "xe4tze.csv" in (folder / "report.html").read_text()
 
 
 def test_a_corrected_file_is_compared_with_an_earlier_check(folder: Path, job: Engine) -> None:
@@ -615,63 +613,10 @@ def test_a_machine_without_java_gets_a_document(monkeypatch: pytest.MonkeyPatch)
     assert asked("--contract", "shop.yaml", "a.csv")[0]["error"]["kind"] == "set-up"
 
 
-EVIL = (
-    Sample(1, ("null",)),
-    Sample(2, ("=1+2",), raw=(True,)),
-    Sample(3, ("-12.5",), raw=(True,)),
-    Sample(4, ("@x\n",), 1, raw=(True,)),
-)
-
-
-@pytest.mark.usefixtures("folder")
-def test_failing_rows_are_written_as_csv(folder: Path, job: Engine) -> None:
-    """Every failing row is a line; a cell that a spreadsheet would compute gets an apostrophe in front, a number does not."""
-    job.answers["amount:type"] = Measurement("", BAD, samples=EVIL)
-    shown = lakegate("a.csv", "b.csv", "--failures", "bad.csv", "--show-values").stdout
-    header, *rows = csv.reader(StringIO((folder / "bad.csv").read_text(), newline=""))
-    same = ["fail", "amount:type:1", "amount"]
-
-    assert header == ["file", "row", "at", "status", "rule", "field", "values", "masked", "message"]
-    assert rows == [
-        ["a.csv", "1", "", *same, "", "False", CHECK["message"]],
-        ["a.csv", "2", "", *same, "'=1+2", "False", CHECK["message"]],
-        ["a.csv", "3", "", *same, "-12.5", "False", CHECK["message"]],
-        ["b.csv", "4", "", *same, "'@x\\n", "False", CHECK["message"]],
-    ]
-    assert "bad.csv: 4 rows written; 1 rule has more failing rows than are written\n" in shown
-    assert job.asked[0][2] == 1000
-
-
-@pytest.mark.usefixtures("folder")
-def test_failing_rows_are_written_as_json(folder: Path, rejected: Engine) -> None:
-    """A file that ends in .json gets the same rows as objects, masked unless values are asked for."""
-    rejected.answers["amount:type"] = Measurement("", Measured(of=12_000, failing=1), samples=SHAPES[:1])
-    shown = lakegate("a.csv", "--failures", "bad.json").stdout
-
-    assert json.loads((folder / "bad.json").read_text()) == {
-        "failures": [
-            {
-                "status": "fail",
-                "rule": "amount:type:1",
-                "field": ["amount"],
-                "message": CHECK["message"].replace(
-                    "950 of 12,000 rows fail (7.92 %)", "1 of 12,000 rows fails (0.01 %)"
-                ),
-                "file": "a.csv",
-                "part": 0,
-                "row": 5,
-                "values": ["99,9"],
-                "masked": [True],
-            }
-        ]
-    }
-    assert shown.endswith("bad.json: 1 row written\n")
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("bad.txt", "name a file that ends in .csv or .json"),
+        ("bad.txt", "name a file that ends in .csv or .jsonl or .parquet"),
         ("none/bad.csv", "the folder none does not exist"),
         ("folder.csv", "this is a folder"),
         ("a.csv", "this file is read by the command"),
@@ -685,14 +630,6 @@ def test_failing_rows_overwrite_no_input(job: Engine, folder: Path, name: str, w
     assert isinstance(answer.exception, InputError)
     assert words in str(answer.exception)
     assert job.asked == []
-
-
-@pytest.mark.usefixtures("folder", "rejected")
-def test_a_disk_that_takes_no_file_is_named() -> None:
-    """Failing rows that cannot be written are an error, and with --json the document is one."""
-    document, _ = asked("--contract", "shop.yaml", "a.csv", "b.csv", "--failures", "/proc/bad.csv")
-
-    assert document["error"]["message"].startswith("--failures /proc/bad.csv cannot be written: ")
 
 
 @pytest.mark.parametrize("name", ["crm/customers_v2", "crm/customers", "customers", "customers_v2"])
