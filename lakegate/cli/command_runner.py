@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import os
+import shlex
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, wraps
@@ -18,6 +19,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, get_type_hints
 
 import click
+from click.core import ParameterSource
 
 from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, open_deployed
 from lakegate.base.errors import InputError
@@ -163,6 +165,24 @@ def render(outcome: CommandResult[Any], *, as_json: bool) -> None:
         terminal.tell(outcome.words)
     if outcome.exit_code:
         raise click.exceptions.Exit(outcome.exit_code)
+
+
+def next_command(*words: str, of: Collection[str] = ("stack", "local", "api")) -> str:
+    """A line with a command to go on with, and these options of the one that runs, as they were given.
+
+    What the environment has given is not repeated: the next command has it, too.
+    """
+    context, given = click.get_current_context(), list(words)
+    for each in context.command.params:
+        value = context.params.get(each.name or "")
+        if each.name not in of or context.get_parameter_source(each.name) is not ParameterSource.COMMANDLINE:
+            continue
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            name = (
+                () if isinstance(each, click.Argument) else (each.opts if one is not False else each.secondary_opts)[:1]
+            )
+            given += [*name, *([] if isinstance(one, bool) else [str(one)])]
+    return f"Next: {shlex.join(given)}"
 
 
 # ---- Confirmation of effects ----

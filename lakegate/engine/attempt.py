@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
     Keep = Callable[[Path, str], str]
     """Puts a file at an address that has no object yet; returns the ETag or checksum of the object."""
+    KeepRejected = Callable[[Source, Rejected, list[int]], None]
+    """Is called with the rejected records, and the lines of the same object before each share (`rejected_records`)."""
 
 Part = TypeVar("Part")
 Written = TypeVar("Written")
@@ -161,6 +163,7 @@ class Attempt:
     store: Store
     backend: Backend
     samples: int = MAX_SAMPLES
+    keep_rejected: KeepRejected | None = None
 
     def result(self, watch: Callable[[str], None] = lambda _: None) -> Result:
         """The result, without its cost. InputError if the delivery's bytes are not the pinned ones."""
@@ -223,6 +226,9 @@ class Attempt:
         if plan.policy.on_reject is OnReject.ROWS and result.rejected_rows:
             with stopwatch.step("split"):
                 result = replace(result, shares=backend.split(source, rejected))
+        if self.keep_rejected is not None:
+            with stopwatch.step("split"):
+                self.keep_rejected(source, rejected, lines_before(source, partials))
         if queries:
             with stopwatch.step("ask"):
                 queried = list(backend.run_queries(queries, self.samples if plan.policy.samples else 0))

@@ -38,6 +38,7 @@ from lakegate.verdict.value_mistakes import (
     allowed_words,
     form_of,
     lost_word,
+    masked_mistake,
     record_of,
     values_in,
 )
@@ -365,7 +366,14 @@ class Samples:
                 good=[text for row in good if (text := row[field.alias]) is not None],
             )
         shapes = Counter(self._masked(field, row[field.alias]) for row in good if row[field.alias] is not None)
-        return replace(measurement, good=tuple(shape for shape, _ in shapes.most_common(GOOD_SHAPES)), form=form)
+        found = tuple(
+            replace(sample, mistake=masked_mistake(field.type, text, allowed))
+            if (text := row[field.alias]) is not None and not field.public and sample.shapes[0].strip() in shapes
+            else sample
+            for sample, (_, row) in zip(measurement.samples, bad, strict=True)
+        )
+        shown = tuple(shape for shape, _ in shapes.most_common(GOOD_SHAPES))
+        return replace(measurement, samples=found, good=shown, form=form)
 
     def _wanted(self, places: Mapping[Check, list[Place]]) -> dict[str, set[Place]]:
         """By alias, where the values of some checks' fields are shown."""

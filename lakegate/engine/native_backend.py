@@ -35,7 +35,7 @@ from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.verdict.measured_values import QueryResult
 
 if TYPE_CHECKING:
-    from lakegate.engine.attempt import Keep, Part, Written
+    from lakegate.engine.attempt import Keep, KeepRejected, Part, Written
 
 
 def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and how they are measured
@@ -47,20 +47,20 @@ def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and h
     samples: int = MAX_SAMPLES,
     read: Callable[[int], None] = lambda _: None,
     keep: Keep | None = None,
+    keep_rejected: KeepRejected | None = None,
 ) -> Result:
     """Measure the delivery of a request against its plan; what does not fit into memory is spilled below `folder`.
 
     `watch` is called with the name of each step when it begins, `read` with numbers of bytes (of packed objects, packed
     ones) while they are read, by one thread at a time; they add up to the delivery's size. `keep` stores slices, if the
-    request wants some.
+    request wants some; `keep_rejected` is given the rejected records.
 
     InputError where the bytes are not the pinned ones, duckdb.Error where memory or disk do not suffice.
     """
     before = time.process_time()
     with database(folder) as connection:
-        found = Attempt(request, plan, store, Process(connection, request, plan, store, read, keep), samples).result(
-            watch
-        )
+        process = Process(connection, request, plan, store, read, keep)
+        found = Attempt(request, plan, store, process, samples, keep_rejected).result(watch)
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
 
 

@@ -1,4 +1,4 @@
-"""Records that are rejected with `onReject: rows`: those that break a failed check of single rows."""
+"""Records that are rejected with `onReject: rows`: those that break a failed check of single rows, with their reasons."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakegate.engine.evaluate.predicate_sql import Programs
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
 from lakegate.engine.measure.share_evaluation import Bit, Broken, Partial
+from lakegate.engine.read.data_source import ROW, Source
 from lakegate.plan.check import Check, keys_of
 from lakegate.plan.metrics import Metric
+from lakegate.verdict.file_checks import RECORDS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from lakegate.engine.measure.duckdb_tables import Shared
@@ -88,6 +91,54 @@ class Rejected:
             return None
         found = np.unpackbits(marks, bitorder="little").astype(np.bool_)
         return found[broken.rows.numbers()]
+
+
+# ---- Whole records with their reasons ----
+
+
+SEPARATOR = "; "
+"""Between the reasons of a record."""
+
+
+def reasons_of(
+    found: pa.Table, lines: NDArray[np.int64], masks: NDArray[np.int64], checks: tuple[str, ...]
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Of each unchanged record (`Source.originals`) whether it was judged, and the checks that it breaks; none of a good one.
+
+    `lines`, `masks`: of its share, as `Rejected.reasons` has them. A record that was not judged is malformed.
+    """
+    rows = found.column(ROW).to_numpy()
+    at = np.minimum(np.searchsorted(lines, rows), max(0, len(lines) - 1))
+    is_judged = lines[at] == rows if len(lines) else np.zeros(len(rows), np.bool_)
+    broken = [
+        int(mask) if judged else -1 for mask, judged in zip(masks[at] if len(lines) else rows, is_judged, strict=True)
+    ]
+    words = {mask: _words(mask, checks) for mask in set(broken)}
+    return is_judged, [words[mask] for mask in broken]
+
+
+def rejected_records(
+    source: Source, rejected: Rejected, lines_before: list[int]
+) -> Iterator[tuple[int, list[int], list[str], pa.Table]]:
+    """The rejected records, some at a time: the number of their object, their rows in it, their reasons, and they themselves.
+
+    `lines_before`: lines of the same object before each share. A share without one is not read again.
+    """
+    for partial in rejected.partials:
+        lines, masks = rejected.reasons(partial)
+        if not partial.malformed and not masks.any():
+            continue
+        for found in source.originals(source.shares[partial.number]):
+            _, reasons = reasons_of(found, lines, masks, rejected.checks)
+            own = found.filter(pa.array([each != "" for each in reasons], pa.bool_()))
+            if len(own):
+                rows = pc.add(own.column(ROW), lines_before[partial.number] + 1).to_pylist()
+                yield source.shares[partial.number].part, rows, [each for each in reasons if each], own
+
+
+def _words(mask: int, checks: tuple[str, ...]) -> str:
+    """The broken checks of a record; of one that was not evaluated, that it is malformed."""
+    return RECORDS if mask < 0 else SEPARATOR.join(check for at, check in enumerate(checks) if mask >> at & 1)
 
 
 def _marked(ids: Iterator[pa.Array], partials: list[Partial]) -> dict[int, NDArray[np.uint8]]:

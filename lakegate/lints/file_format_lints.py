@@ -15,7 +15,7 @@ from lakegate.lints.findings import Finding, extensions_of, settings_of
 
 
 def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
-    """The delimiter is not the quote_sign, and the thousands separator is no other separator."""
+    """The delimiter is not the quote, and the thousands separator is no other separator."""
     for place in extensions_of(document):
         csv = place["csv"]
         delimiter, quote_sign = csv["delimiter"].text or ",", csv["quote"].text or '"'
@@ -61,14 +61,6 @@ def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:
     for place, datasets in settings_of(contract, document, "maxRejectedShare"):
         if all(dataset.policy.on_reject.value != "rows" for dataset in datasets):
             yield place.path, "Whole files are refused, so no share counts: add `onReject: rows`."
-
-
-def rewritten_rows(contract: Contract, document: Document) -> Iterator[Finding]:
-    """Accepted and rejected rows are written to new files in UTF-8, so consumers would decode them wrongly."""
-    for place, datasets in settings_of(contract, document, "csv", "encoding"):
-        apart = {dataset.csv.encoding for dataset in datasets if dataset.policy.on_reject.value == "rows"}
-        if not apart <= {"utf-8", "us-ascii"}:
-            yield place.path, "Rows refused one by one are written in UTF-8: declare that, or refuse whole files."
 
 
 DELIVERY_TIMES = {

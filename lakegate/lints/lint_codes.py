@@ -129,7 +129,6 @@ LINTS = {
     "extension-unread": Lint(WARNING, file_format_lints.unread_extension),
     "csv-conflict": Lint(ERROR, file_format_lints.csv_conflict),
     "idle-share": Lint(WARNING, file_format_lints.idle_share),
-    "rewritten-rows": Lint(ERROR, file_format_lints.rewritten_rows),
     "null-column": Lint(ERROR, file_format_lints.null_column),
     "csv-beside-format": Lint(ERROR, file_format_lints.csv_beside_format),
     "compression-inside": Lint(ERROR, file_format_lints.compressed_inside),

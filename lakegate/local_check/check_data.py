@@ -23,13 +23,13 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
 from lakegate.plan.slice_order import SliceOrder
-from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.reasons import in_words
 from lakegate.verdict.verdict import Verdict, judge
 
 if TYPE_CHECKING:
+    from lakegate.engine.attempt import KeepRejected
     from lakegate.gate.registry.version_in_use import StatusDecision
     from lakegate.local_check.data_files import References
 
@@ -90,13 +90,16 @@ def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and h
     samples: int,
     pins: Mapping[str, PinnedObject],
     show: ShowProgress,
+    keep_rejected: KeepRejected | None = None,
 ) -> Result:
     """Measure a delivery; the engine writes only below `folder`, and so many failing rows are named of each check at most.
 
-    `pins`: the versions of objects of S3, by address.
+    `pins`: the versions of objects of S3, by address. `keep_rejected` is given the rejected records.
     SetUpError where the engine cannot finish.
     """
-    found: Result = import_module(f"{__package__}.{engine}_engine").measure(request, plan, folder, samples, pins, show)
+    found: Result = import_module(f"{__package__}.{engine}_engine").measure(
+        request, plan, folder, samples, pins, show, keep_rejected
+    )
     return found
 
 
@@ -128,8 +131,13 @@ def judge_delivery(
     delivery = replace(delivery, files=complete(delivery.files, plan.policy.delivery))
     others = [load(contract, delivery.parents) for contract in delivery.reference_contracts]
     references = files_by_dataset(document, plan, delivery.references, others)
-    report = _report(delivery, plan, references, folder, show)
-    return report, tuple(_advice(delivery, report, references))
+    written = None
+    if delivery.failures is not None:
+        from lakegate.local_check.failing_rows_file import FailingRowsFile  # noqa: PLC0415 - pyarrow
+
+        written = FailingRowsFile("--failures", delivery.failures, plan)
+    report = _report(delivery, plan, references, folder, show, written.keep if written else None)
+    return report, (*_advice(delivery, report, references), *((written.words,) if written else ()))
 
 
 def decided_by_status(report: Report, decision: StatusDecision | None) -> Report:
@@ -144,13 +152,19 @@ def decided_by_status(report: Report, decision: StatusDecision | None) -> Report
     return replace(report, judgement=replace(judgement, verdict=verdict, outcomes=(*outcomes, *judgement.outcomes)))
 
 
-def _report(delivery: LocalDelivery, plan: Plan, references: References, folder: Path, show: ShowProgress) -> Report:
+def _report(  # noqa: PLR0913, PLR0917 - a delivery, and how it is measured
+    delivery: LocalDelivery,
+    plan: Plan,
+    references: References,
+    folder: Path,
+    show: ShowProgress,
+    keep_rejected: KeepRejected | None,
+) -> Report:
     shown = _unmasked(plan) if delivery.show_values else plan
-    samples = check_result.MAX_SAMPLES if delivery.failures is None else failing_rows_file.MAX_FAILING_ROWS
     pins = {file.name: file.pin for file in delivery.files if file.pin is not None}
     asked = _request(shown, delivery.files, folder)
     request = replace(asked, references=link_references(references, folder), slices=delivery.slices)
-    result = measure(delivery.engine, request, shown, folder, samples, pins, show)
+    result = measure(delivery.engine, request, shown, folder, check_result.MAX_SAMPLES, pins, show, keep_rejected)
     return Report(plan, judge(plan, result), result, tuple(file.shown for file in delivery.files))
 
 
@@ -167,8 +181,7 @@ def _advice(delivery: LocalDelivery, report: Report, references: References) -> 
     if report.result.unreadable is None:
         yield from (f"To compare with accepted data: --reference {each}=FILE" for each in lacking)
     if any(reason.samples for reason in report.judgement.reasons):
-        values = "--mask hides the values" if delivery.show_values else "--show-values shows the values"
-        yield f"{values}, --failures FILE writes the failing rows."
+        yield "--mask hides the values." if delivery.show_values else "--show-values shows the values."
 
 
 def _request(plan: Plan, files: list[DataFile], folder: Path) -> Request:

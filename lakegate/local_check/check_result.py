@@ -14,9 +14,9 @@ from lakegate.base.errors import ContractError, InputError, LakegateError, Probl
 from lakegate.base.json_codec import UNWRITTEN, Bounds, Count, Permitted, Sha256, encode, omit_default
 from lakegate.base.text import plural
 from lakegate.plan.billed_cost import Amount
+from lakegate.plan.result import MASKED_MISTAKES, Sample
 from lakegate.report.dcm_results import MeasuringTechnology, technologies
-from lakegate.report.delivery_report import CheckChange, CheckFinding, Progress, Report
-from lakegate.report.failing_rows_file import SampledRow, sample_of
+from lakegate.report.delivery_report import CheckChange, CheckFinding, Progress, Report, is_masked, is_raw
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.verdict import Verdict, counts_of, worst
 
@@ -227,6 +227,27 @@ class CheckMeasurement:
     """Rows (or elements, or keys) that break the rule, where such are counted."""
     of: Count
     """Rows (or elements, or keys) the number was taken over."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRow:
+    """One failing row in documents."""
+
+    file: str
+    part: Count
+    """Place of the file among the inputs, from 0."""
+    row: Annotated[int, Bounds(1)]
+    """Line of the file, the header included; the record's number, where there are no lines."""
+    at: str = omit_default("")
+    """The place in the row, for an element of a list or a map: `items[2]`."""
+    record: Annotated[str, Permitted(("header", "blank", "total"))] | None = omit_default(None)
+    """The kind of a record without data: the header line once more, or no values."""
+    mistake: Annotated[str, Permitted(MASKED_MISTAKES)] | None = omit_default(None)
+    """What is wrong with the one value, where its shape is that of a good one."""
+    values: tuple[str | None, ...] = field(kw_only=True)
+    """Values of the check's fields: shapes (`aaa-99`) where masked; null where there is none."""
+    masked: tuple[bool, ...] = field(kw_only=True)
+    """Of each value whether it is masked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,3 +464,11 @@ def _check(report: Report, outcome: CheckOutcome, metric: str | None, by: Measur
         samples=tuple(sample_of(report, sample) for sample in outcome.samples[:MAX_SAMPLES]),
         good_shapes=tuple(outcome.good),
     )
+
+
+def sample_of(report: Report, sample: Sample) -> SampledRow:
+    """One failing row: its place, and its values, and whether each is masked."""
+    masked = tuple(is_masked(sample, at) for at in range(len(sample.shapes)))
+    values = tuple(text if masked[at] or is_raw(sample, at) else None for at, text in enumerate(sample.shapes))
+    place = report.files[sample.part], sample.part, sample.row, sample.at
+    return SampledRow(*place, sample.record, sample.mistake, values=values, masked=masked)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -17,6 +18,9 @@ from lakegate.local_check.check_data import STEPS, ShowProgress
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Result
+
+if TYPE_CHECKING:
+    from lakegate.engine.attempt import KeepRejected
 
 _INTERRUPTED = "Query interrupted"
 """DuckDB's message after Ctrl-C while a query runs."""
@@ -29,14 +33,15 @@ def measure(  # noqa: PLR0913, PLR0917 - as `lakegate.local_check.check_data` ca
     samples: int,
     pins: Mapping[str, PinnedObject],
     show: ShowProgress,
+    keep_rejected: KeepRejected | None = None,
 ) -> Result:
     """See `lakegate.local_check.check_data.measure`."""
     size = sum(part.size for part in request.parts)
     try:
         with _without_pandas(), show(STEPS["start"], size) as read:
-            return native_backend.measure(
-                request, plan, Addresses(pins), folder, lambda step: read.during(STEPS[step]), samples, read, keep
-            )
+            watch = lambda step: read.during(STEPS[step])  # noqa: E731 - of this bar
+            store = Addresses(pins)
+            return native_backend.measure(request, plan, store, folder, watch, samples, read, keep, keep_rejected)
     except RuntimeError as error:
         if str(error) != _INTERRUPTED:
             raise

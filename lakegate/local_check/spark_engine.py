@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -21,6 +22,9 @@ from lakegate.plan.request import Request
 from lakegate.plan.result import Result
 from lakegate.spark.local_spark import LOG, use_local_spark
 
+if TYPE_CHECKING:
+    from lakegate.engine.attempt import KeepRejected
+
 
 def measure(  # noqa: PLR0913, PLR0917 - as `lakegate.local_check.check_data` calls it
     request: Request,
@@ -29,6 +33,7 @@ def measure(  # noqa: PLR0913, PLR0917 - as `lakegate.local_check.check_data` ca
     samples: int,
     pins: Mapping[str, PinnedObject],
     show: ShowProgress,
+    keep_rejected: KeepRejected | None = None,
 ) -> Result:
     """See `lakegate.local_check.check_data.measure`."""
     use_local_spark(folder, sum(part.size for part in request.parts))
@@ -38,7 +43,13 @@ def measure(  # noqa: PLR0913, PLR0917 - as `lakegate.local_check.check_data` ca
 
             with ThreadPoolExecutor(1) as beside:
                 return beside.submit(
-                    validate, request, plan, lambda step: progress.during(STEPS[step]), samples, Addresses(pins)
+                    validate,
+                    request,
+                    plan,
+                    lambda step: progress.during(STEPS[step]),
+                    samples,
+                    Addresses(pins),
+                    keep_rejected,
                 ).result()
     except (Py4JError, PySparkException) as error:
         kept = shutil.copy(folder / LOG, folder.with_suffix(".log"))

@@ -29,6 +29,8 @@ REASONS: Final = (
     *("nan", "python", "comma", "spread", "several", "cut", "surrogate", "object", "keys"),
 )
 """Of malformed records."""
+MASKED_MISTAKES: Final = ("no-day", "no-time", "case", "unlisted", "blank-before", "blank-behind")
+"""Of a value whose shape shows none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Sample:
     """The shapes that are raw values; empty if none is."""
     record: Annotated[str, Permitted(("header", "blank", "total"))] | None = None
     """The kind of a record without data: `header` (a repeated header) or `blank` (delimiters, quotes, spaces)."""
+    mistake: Annotated[str, Permitted(MASKED_MISTAKES)] | None = omit_default(None)
+    """What is wrong with the one value, where it is masked and its shape is that of a good one."""
 
 
 Samples = Annotated[tuple[Sample, ...], Bounds(most=1000)]

@@ -19,6 +19,7 @@ from lakegate.plan.result import Result, Sample
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.file_checks import READABLE
 from lakegate.verdict.reasons import in_words
+from lakegate.verdict.value_mistakes import MASKED_WORDS
 from lakegate.verdict.verdict import WHOLE, Counts, Judgement, Verdict, counts_of, worst
 
 if TYPE_CHECKING:
@@ -360,7 +361,9 @@ def _reason_of_gate(status: Status, text: str) -> Reason:
 
 
 def _cells(sample: Sample) -> Iterator[Cell]:
-    for at, text in enumerate(sample.shapes):
+    if sample.mistake is not None:
+        yield Cell(MASKED_WORDS[sample.mistake], "null")
+    for at, text in enumerate(() if sample.mistake else sample.shapes):
         kind = "shape" if is_masked(sample, at) else "value" if is_raw(sample, at) else "null"
         yield Cell(text, kind)
     if sample.record is not None:

@@ -16,8 +16,9 @@ from lakegate.base.text import printable as escaped
 from lakegate.contract.service_levels import KIND
 from lakegate.plan.result import Sample
 from lakegate.report.delivery_report import NULL, RECORDS, Report, is_masked, is_raw
-from lakegate.verdict.check_status import CheckOutcome, Status
+from lakegate.verdict.check_status import CheckOutcome, Outcomes, Status
 from lakegate.verdict.file_checks import NOTES
+from lakegate.verdict.value_mistakes import MASKED_WORDS
 from lakegate.verdict.verdict import Verdict, counts_of
 
 if TYPE_CHECKING:
@@ -146,14 +147,28 @@ NAMED = 4
 """Files that the summary names, and service levels that a file does not show."""
 SHOWN_ROWS = 2
 """Failing rows of a check on the terminal."""
+SHOWN_REASONS = 3
 
 
-def show(
-    console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = (), rows: int = SHOWN_ROWS
+def show(  # noqa: PLR0913 - what is shown of a report
+    console: Console,
+    report: Report,
+    *,
+    show_all: bool,
+    advice: tuple[str, ...] = (),
+    rows: int = SHOWN_ROWS,
+    most: int | None = SHOWN_REASONS,
 ) -> None:
-    """Failures and what was not measured, or every check, with their first rows; verdict and counts; what to do about it."""
+    """Failures and what was not measured, or every check, with their first rows; verdict and counts; what to do about it.
+
+    Reasons stand in the order of the page: what to change first, most frequent first. At most so many unless all are shown.
+    """
     levels = [] if show_all else _unseen_levels(report)
-    entries = [_entry(report, reason, rows) for reason in report.judgement.reasons]
+    reasons = report.judgement.by_harm
+    shown = reasons if show_all else reasons[:most]
+    entries = [_entry(report, reason, rows) for reason in shown]
+    if more := len(reasons) - len(shown):
+        entries.append(Entry("", "", f"{more:,} more: --all", "", "", ""))
     if show_all:
         others = report.judgement.others
         entries += [_entry(report, other, rows) for status in Status for other in others if other.status is status]
@@ -182,7 +197,7 @@ def show(
             "more findings have the same cause; --all shows them.",
         )
         print_wrapped(console, plural(len(explained), one, many))
-    for each in (*_legend(report, rows), *advice):
+    for each in (*_legend(shown, rows), *advice):
         print_wrapped(console, each)
 
 
@@ -243,15 +258,17 @@ def _rows(report: Report, outcome: CheckOutcome, most: int) -> str:
 
 
 def _values(sample: Sample) -> Iterator[str]:
-    """The values of a row: in quotes where they are shown, labelled as shapes where they are masked."""
-    for at, text in enumerate(sample.shapes):
+    """The values of a row: in quotes where they are shown, labelled as shapes where they are masked; or what is wrong."""
+    for at, text in enumerate(() if sample.mistake else sample.shapes):
         yield f"{SHAPE}{text}" if is_masked(sample, at) else f'"{text}"' if is_raw(sample, at) else NULL
+    if sample.mistake is not None:
+        yield MASKED_WORDS[sample.mistake]
     if sample.record is not None:
         yield RECORDS[sample.record]
 
 
-def _legend(report: Report, rows: int) -> Iterator[str]:
-    samples = [sample for reason in report.judgement.reasons for sample in reason.samples[:rows]]
-    has_good = any(reason.good for reason in report.judgement.reasons)
+def _legend(shown: Outcomes, rows: int) -> Iterator[str]:
+    samples = [sample for reason in shown for sample in reason.samples[:rows]]
+    has_good = any(reason.good for reason in shown)
     if has_good or any(value.startswith(SHAPE) for sample in samples for value in _values(sample)):
         yield "A shape stands for a value: 9 is a digit, a is a letter, A is a capital."

@@ -37,6 +37,8 @@ from lakegate.verdict.measured_values import QueryResult
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+    from lakegate.engine.attempt import KeepRejected
+
 
 # ---- Spark as the backend of an attempt ----
 # The interface is `lakegate.engine.attempt.Backend`.
@@ -184,17 +186,21 @@ def _tasks(context: SparkContext) -> int:
     return sum(stages.apply(at).executorCpuTime() for at in range(stages.size()))
 
 
-def validate(
+def validate(  # noqa: PLR0913, PLR0917 - an attempt, and how it is watched
     request: Request,
     plan: Plan,
     watch: Callable[[str], None] = lambda _: None,
     samples: int = MAX_SAMPLES,
     store: Addresses = ANYWHERE,
+    keep_rejected: KeepRejected | None = None,
 ) -> Result:
-    """Measure the delivery of a request against its plan; its objects are read by `store`."""
+    """Measure the delivery of a request against its plan; its objects are read by `store`.
+
+    `keep_rejected` is given the rejected records, in this process.
+    """
     before, spark = Meter.read(), Spark(plan, request)
     try:
-        found = Attempt(request, plan, store, spark, samples).result(watch)
+        found = Attempt(request, plan, store, spark, samples, keep_rejected).result(watch)
     finally:
         spark.close()
     return replace(found, vcpu_seconds=round(Meter.read().since(before) + spark.worker_seconds, 3))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
@@ -17,13 +16,13 @@ from lakegate.base.errors import InputError
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.engine.read.data_source import LINE, ROW, Source
 from lakegate.engine.read.stored_types import Kind, Physical, to_canonical
-from lakegate.engine.rejected_rows import Rejected
+from lakegate.engine.rejected_rows import Rejected, reasons_of
 from lakegate.job.job_storage import store_for
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Shares, WrittenObject
-from lakegate.verdict.file_checks import RECORDS
 
 if TYPE_CHECKING:
+    import numpy as np
     from pyspark.sql import DataFrame, SparkSession
 
     Write = Callable[[Plan, "Judged", DataFrame, DataFrame, str], None]
@@ -64,7 +63,8 @@ _TYPES: dict[Kind, type[types.DataType]] = {
 # ======================  ===========================  ==============================================================
 # format                  accepted rows                rejected rows
 # ======================  ===========================  ==============================================================
-# csv                     unchanged lines              the same, after a first column `_reasons`
+# csv                     unchanged lines, in the      the same, after a first column `_reasons`
+#                         delivery's encoding
 # jsonl                   unchanged lines              `{"_reasons": …, "_record": …}`, the unchanged record
 # parquet, orc, avro      unchanged columns            the same, after a first column `_reasons`
 # ======================  ===========================  ==============================================================
@@ -100,9 +100,10 @@ def write_shares(plan: Plan, judged: Judged, folder: str) -> Shares:
 def _csv(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
     quote, delimiter, header = plan.csv.quote, plan.csv.delimiter, judged.header
     reasons = F.concat(F.lit(quote), F.replace("reasons", F.lit(quote), F.lit(quote * 2)), F.lit(quote + delimiter))
+    broken = F.concat(F.encode(reasons, plan.csv.encoding), "line")
     _write_lines(plan, good.select(F.col("line").alias("value")), header, f"{folder}/accepted")
     above = header and f"{REASONS}{delimiter}{header}"
-    _write_lines(plan, bad.select(F.concat(reasons, "line").alias("value")), above, f"{folder}/rejected")
+    _write_lines(plan, bad.select(broken.alias("value")), above, f"{folder}/rejected")
 
 
 def _jsonl(plan: Plan, _: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
@@ -124,10 +125,11 @@ def _table(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: 
 
 
 def _write_lines(plan: Plan, lines: DataFrame, header: str | None, uri: str) -> None:
-    """Text objects, each under the header; the first row of each task carries it."""
+    """Text objects, each under the header; the first row of each task carries it. Bytes are written as they are."""
     first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << POSITION_BITS) - 1)) == 0
-    headed = F.when(first, F.concat(F.lit(f"{header}\n"), F.col("value"))).otherwise(F.col("value"))
-    writer = lines.select((headed if header is not None else F.col("value")).alias("value")).write
+    above = F.encode(F.lit(f"{header}\n"), plan.csv.encoding)
+    headed = F.when(first, F.concat(above, F.col("value"))).otherwise(F.col("value"))
+    writer = lines.select((headed if header is not None else F.col("value")).cast("string").alias("value")).write
     codec = plan.storage.compression
     (writer if codec is Compression.NONE else writer.option("compression", codec.value)).text(uri)
 
@@ -148,7 +150,6 @@ WRITERS: dict[Format, Write] = {Format.CSV: _csv, Format.JSONL: _jsonl}
 # 3. Together the two parts contain every record once.
 
 
-SEPARATOR = "; "
 ORC_GAP = -141437, -141428
 """Days (since 1970) from 1582-10-05 to 1582-10-14: Spark writes each of them to ORC as 1582-10-15."""
 
@@ -156,7 +157,7 @@ ORC_GAP = -141437, -141428
 def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, output_uri: str) -> Shares:
     """Write both shares below `<output_uri>/rows/` and list what was written."""
     kinds, checks, is_orc = list(source.kinds.values()), rejected.checks, plan.storage.format is Format.ORC
-    encoding = plan.csv.encoding if plan.storage.format is Format.CSV else "utf-8"
+    is_csv = plan.storage.format is Format.CSV
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -165,9 +166,9 @@ def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, o
                 for found in source.originals(source.shares[number]):
                     if is_orc:
                         _refuse_lost_dates(found.columns)
-                    yield from _with_reasons(_decoded(found, encoding), lines, masks, checks, kinds)
+                    yield from _with_reasons(found if is_csv else _decoded(found), lines, masks, checks, kinds)
 
-    columns = [f"x{at} {kind.sql}" for at, kind in enumerate(kinds)] or [f"{LINE} STRING"]
+    columns = [f"x{at} {kind.sql}" for at, kind in enumerate(kinds)] or [f"{LINE} {'BINARY' if is_csv else 'STRING'}"]
     schema = ", ".join(["malformed BOOLEAN", "reasons STRING", *columns])
     rows = [(partial.number, bytearray(pickle.dumps(rejected.reasons(partial)))) for partial in rejected.partials]
     tasks = max(1, min(len(rows), spark.sparkContext.defaultParallelism))
@@ -214,33 +215,22 @@ def _nulls(array: pa.Array) -> int:
 def _with_reasons(
     found: pa.Table, lines: np.ndarray, masks: np.ndarray, checks: tuple[str, ...], kinds: list[Physical]
 ) -> Iterator[pa.RecordBatch]:
-    rows = found.column(ROW).to_numpy()
-    at = np.minimum(np.searchsorted(lines, rows), max(0, len(lines) - 1))
-    is_judged = lines[at] == rows if len(lines) else np.zeros(len(rows), np.bool_)
-    broken = [
-        int(mask) if judged else -1 for mask, judged in zip(masks[at] if len(lines) else rows, is_judged, strict=True)
-    ]
-    words = {mask: _words(mask, checks) for mask in set(broken)}
+    is_judged, reasons = reasons_of(found, lines, masks, checks)
     originals = [found.column(f"x{n}").combine_chunks() for n in range(len(kinds))]
     values = [to_canonical(each, kind) for each, kind in zip(originals, kinds, strict=True)]
-    _refuse_lost_values(originals, values, pa.array([mask == 0 for mask in broken], pa.bool_()))
+    _refuse_lost_values(originals, values, pa.array([each == "" for each in reasons], pa.bool_()))
     columns = [
         pa.array(~is_judged),
-        pa.array([words[mask] for mask in broken], pa.string()),
+        pa.array(reasons, pa.string()),
         *(values or [found.column(LINE)]),
     ]
     names = ["malformed", "reasons", *([f"x{n}" for n in range(len(kinds))] or [LINE])]
     yield from pa.table(columns, names=names).to_batches()
 
 
-def _decoded(found: pa.Table, encoding: str) -> pa.Table:
-    """The lines as text: shares are written in UTF-8."""
+def _decoded(found: pa.Table) -> pa.Table:
+    """The lines of JSON as text."""
     if LINE not in found.column_names:
         return found
-    lines = [line.decode(encoding, errors="replace") for line in found.column(LINE).to_pylist()]
+    lines = [line.decode(errors="replace") for line in found.column(LINE).to_pylist()]
     return pa.table({ROW: found.column(ROW), LINE: pa.array(lines, pa.string())})
-
-
-def _words(mask: int, checks: tuple[str, ...]) -> str:
-    """The broken checks of a record; of one that was not evaluated, that it is malformed."""
-    return RECORDS if mask < 0 else SEPARATOR.join(check for at, check in enumerate(checks) if mask >> at & 1)

@@ -54,7 +54,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
         words = "the first column only numbers the rows: write the file without it (pandas: index=False; R: row.names = FALSE)"
         yield "index-column", words, (), (ADDITIONAL,) if len(columns.extra) == 1 else ()
     elif stored := [path for path in index if column_name(path).startswith("__index_level_")]:
-        words = f"the file has the index of pandas ({named(stored)}): write it without (index=False)"
+        words = f"the file has the index of pandas ({quote_names(stored)}): write it without (index=False)"
         yield "index-column", words, (), (ADDITIONAL,) if len(columns.extra) == len(stored) else ()
     yield from _foreign(plan, columns)
 

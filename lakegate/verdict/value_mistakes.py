@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from lakegate.admission.value_masks import LONGEST_SHAPE
 from lakegate.contract.file_formats import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, Csv, Format, Storage
@@ -257,6 +257,30 @@ def form_of(  # noqa: PLR0913 - all of it is known of a check
     return ValueMistake(code, values, len(texts), word or (_separators(texts) if code in SEPARATING else ""))
 
 
+def masked_mistake(field_type: LogicalType, text: str, allowed: Collection[str]) -> str | None:
+    """What is wrong with a failing text, of `MASKED_MISTAKES`; None if none of them is. `allowed` as for `form_of`."""
+    bare = text.strip()
+    if bare != text:
+        return "blank-behind" if text.rstrip() != text else "blank-before"
+    if field_type in _DAYS and re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return NO_DAY if not _is_day(text[:ISO_DAY]) else None if _is_moment(text) else "no-time"
+    words = ("true", "false") if field_type is LogicalType.BOOLEAN else allowed
+    if any(text.casefold() == each.casefold() for each in words):
+        return None if text in words else CASE
+    return "unlisted" if words else None
+
+
+MASKED_WORDS = {
+    NO_DAY: "no such day",
+    "no-time": "no such time of day",
+    CASE: "other capitals",
+    "unlisted": "a word that is none of the list",
+    "blank-before": "a blank at the beginning",
+    "blank-behind": "a blank at the end",
+}
+"""In place of a shape that would look good."""
+
+
 def allowed_words(plan: Plan, field: PlanField) -> tuple[str, ...]:
     """The texts that lists of a contract allow in a field."""
     lists = (check.accept.predicate for check in plan.checks if check.fields == (field.name,))
@@ -373,6 +397,15 @@ def _is_day(text: str) -> bool:
     """Whether the calendar has a day, of the years 1 to 9999."""
     try:
         date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_moment(text: str) -> bool:
+    """Whether it is a day of the calendar, with or without a time of day that exists."""
+    try:
+        datetime.fromisoformat(text)
     except ValueError:
         return False
     return True

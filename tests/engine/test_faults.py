@@ -400,6 +400,19 @@ def test_the_first_rows_that_fail_are_sampled(judge_files: Callable[..., Judged]
     assert (found.good, found.form) == (("AAA99",), None)
 
 
+def test_a_masked_value_of_a_good_shape_has_its_mistake(judge_files: Callable[..., Judged]) -> None:
+    """`9999-99-99` beside good values `9999-99-99` says nothing: the kind of the mistake is sampled; not of another shape."""
+    judged = judge_files(
+        COMMAS, text("1,1,1,2024-12-31,SKU11,true", "2,1,1,2024-02-30,SKU11,mayb", "3,1,1,x,SKU11,true")
+    )
+    samples = {each.check: [sample.mistake for sample in each.samples] for each in judged.result.measurements}
+
+    assert {check: found for check, found in samples.items() if found} == {
+        "type-3/day": ["no-day", None],
+        "type-5/ok": ["unlisted"],
+    }
+
+
 def test_a_rare_failure_is_found_among_frequent_ones(judge_files: Callable[..., Judged]) -> None:
     """The rows of a check that fails once are sampled too, however many rows fail another before it."""
     rows = ["1,1,1,2024-12-31,X,true"] * 3000 + ["2,x,1,2024-12-31,X,true"]

@@ -280,6 +280,14 @@ def test_rejected_rows_without_a_header_begin_with_their_reasons(tmp_path: Path)
     assert left(tmp_path, csv_plan(header=False), body, ("name", "Ana"), is_rejected=True)[1] == b'"b",2,Bo\n'
 
 
+def test_rejected_rows_are_searched_in_the_encoding_of_the_delivery(tmp_path: Path) -> None:
+    """They are written as they came."""
+    body = '_reasons,id,name\n"a/id",1,João\n"b",2,Bo\n'.encode("windows-1252")
+    rest = left(tmp_path, csv_plan(encoding="windows-1252"), body, ("name", "João"), is_rejected=True)[1]
+
+    assert rest == b'_reasons,id,name\n"b",2,Bo\n'
+
+
 def test_rejected_rows_of_a_table_have_their_reasons_in_a_column(tmp_path: Path) -> None:
     """It is a column like any other."""
     table = pa.table({"_reasons": ["a", "b"], "id": [1, 2], "name": ["Ana", "Bo"]})

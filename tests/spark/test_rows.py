@@ -74,6 +74,27 @@ def test_without_a_header_none_is_invented(judge_files: Callable[..., Judged]) -
     assert (_lines(shares.accepted), _lines(shares.rejected)) == (["1,1"], ['"type-0/id",x,2'])
 
 
+def test_lines_are_written_as_they_came(judge_files: Callable[..., Judged]) -> None:
+    """In the encoding of the delivery, header and reasons too; bytes that it does not have are kept, and rejected."""
+    plan = plan_of(
+        {"stra\u00dfe": "string", "gr\u00f6\u00dfe": "integer"},
+        csv=Csv(delimiter=";", encoding="windows-1252"),
+        policy=BY_ROWS,
+    )
+    body = "stra\u00dfe;gr\u00f6\u00dfe\nM\u00fchlweg \u20ac;1\n\u00d6lgasse;x\n".encode("windows-1252") + b"\x81;2\n"
+    shares = judge_files(plan, body).result.shares
+    assert shares is not None
+
+    accepted, rejected = (b"".join(map(_bytes, each)) for each in (shares.accepted, shares.rejected))
+    assert accepted == "stra\u00dfe;gr\u00f6\u00dfe\nM\u00fchlweg \u20ac;1\n".encode("windows-1252")
+    assert rejected == (
+        '_reasons;stra\u00dfe;gr\u00f6\u00dfe\n"type-1/gr\u00f6\u00dfe";\u00d6lgasse;x\n"file/records";'.encode(
+            "windows-1252"
+        )
+        + b"\x81;2\n"
+    )
+
+
 def test_a_share_of_bad_rows_above_the_limit_rejects(judge_files: Callable[..., Judged]) -> None:
     """MaxRejectedShare bounds what may be refused by rows; above it the whole delivery is rejected."""
     plan = plan_of({"id": "integer", "n": "integer"}, policy=replace(BY_ROWS, max_rejected_share=Decimal(0)))

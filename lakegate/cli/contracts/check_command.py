@@ -8,16 +8,27 @@ from dataclasses import replace
 from enum import IntEnum, StrEnum
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
+
+import click
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.base.errors import ContractError, InputError, LakegateError
 from lakegate.base.json_codec import encode
-from lakegate.base.text import join_words, plural
+from lakegate.base.text import dataset_name, join_words, plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
-from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
+from lakegate.cli.command_runner import (
+    CommandResult,
+    command,
+    interruptible_folder,
+    next_command,
+    render,
+    usable,
+    write_text,
+)
 from lakegate.cli.options import DATA, ApiUrl, AsJson, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import Contract
@@ -28,10 +39,9 @@ from lakegate.local_check.check_data import EngineName, LocalDelivery, decided_b
 from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument, VerdictBeside, against, earlier, lines
 from lakegate.local_check.contract_servers import served_tables, without_files
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
-from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report, progress
 from lakegate.report.verdict_text import WORDS, CheckedDelivery, print_wrapped, show
-from lakegate.verdict.verdict import Verdict, worst
+from lakegate.verdict.verdict import Judgement, Verdict, worst
 
 if TYPE_CHECKING:
     from lakegate.library.published_contracts import ContractDocument
@@ -89,7 +99,10 @@ VALUES = (
     "Show failing values, or their shapes. On a terminal values of local files are shown, unless a report or failing rows are"
     " written; everywhere else shapes."
 )
-FAILURES = "Write failing rows into a file, .csv or .json; their values are shapes unless --show-values is given."
+FAILURES = (
+    "Write all rows that fail, whole, into a file: .csv or .jsonl (of such a delivery as they came), .excel.csv"
+    " for spreadsheets, .parquet. Several tables get a file each."
+)
 
 
 class CheckExit(IntEnum):
@@ -153,7 +166,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
                 document, tables = _served(document, named, server, dataset, folder)
                 files = [each for its in tables.values() for each in its]
             inputs = check_result.Inputs(contract, files, reference or [])
-            passed_on = form is not CheckFormat.TEXT or failing is not None or page is not None
+            passed_on = form is not CheckFormat.TEXT or page is not None
             own = terminal.is_read_by_a_person() and not passed_on and server is None
             delivery = LocalDelivery(
                 Path(contract),
@@ -168,14 +181,14 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             )
             judged = _by_status(judge_tables(delivery, document, folder, tables), loaded.found)
             beside = list(_by_others(delivery, loaded.found, folder, tables, partial(_published, stack, local, api)))
-            written = list(_written(delivery, page, [report for report, _ in judged]))
+            written = list(_written(page, [report for report, _ in judged]))
     except LakegateError as error:
         if form is CheckFormat.JSON:
             render(CommandResult(check_result.refused(inputs, error)), as_json=True)
         elif form is not CheckFormat.TEXT:
             write(form, [CheckedDelivery(tuple(asked), error=error)])
         raise
-    return _result(form, inputs, judged, beside, written, before, show_all=show_all)
+    return _result(form, inputs, judged, beside, written, before, show_all=show_all, has_rows=failing is not None)
 
 
 def _published(stack: str, local: bool, api: str | None, name: str) -> Contract:
@@ -191,8 +204,12 @@ def _result(  # noqa: PLR0913, PLR0917 - what the command has found
     before: check_result.Earlier | None,
     *,
     show_all: bool,
+    has_rows: bool,
 ) -> CommandResult[CheckDocument | CheckTablesDocument]:
-    """The result of all tables in a form, compared with an earlier one. `written`: the files, in words."""
+    """The result of all tables in a form, compared with an earlier one.
+
+    `written`: the files, in words; `has_rows`: one has failing rows.
+    """
     reports = [report for report, _ in judged]
     outcomes = [outcome for report in reports for outcome in report.judgement.outcomes]
     found = progress(before.findings, outcomes) if before is not None else None
@@ -203,15 +220,27 @@ def _result(  # noqa: PLR0913, PLR0917 - what the command has found
 
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
     exit_code = codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED)
+    refused = [each.judgement for each in reports if each.judgement.verdict is Verdict.REJECTED]
     if form is CheckFormat.JSON:
         words: Iterable[Word] = [lambda _: terminal.print_json(encode(output_document()))]
     elif form is CheckFormat.TEXT:
         compared = lines(before, found) if before and found else ()
         notes = (each.in_words(len(inputs.files)) for each in beside)
-        words = _in_words(judged, (*notes, *written, *compared), show_all=show_all)
+        following = _next(refused, wrote_rows=has_rows) if refused else ()
+        words = chain(_in_words(judged, (*notes, *written, *compared), show_all=show_all), following)
     else:
         words = [lambda _: write(form, [CheckedDelivery(each.files, each) for each in reports])]
     return CommandResult(output_document, words, exit_code)
+
+
+def _next(refused: list[Judgement], *, wrote_rows: bool) -> Iterator[str]:
+    """The command to go on with: failing rows into a file, or what the first reason means where no row is to blame."""
+    if not any(each.rejected_rows for each in refused):
+        first = refused[0].by_harm[0]
+        yield next_command("lakegate", "explain", first.id if first.kind == "file" else first.kind, of=())
+    elif not wrote_rows:
+        given = {each.name or "" for each in click.get_current_context().command.params} - {"show_all", "page", "form"}
+        yield next_command("lakegate", "check", "--failures", "bad.csv", of=given)
 
 
 def _in_words(judged: list[tuple[Report, tuple[str, ...]]], more: Iterable[str], *, show_all: bool) -> Iterator[Word]:
@@ -267,7 +296,12 @@ def judge_tables(
         ]
         place = folder / f"table-{len(found)}"
         place.mkdir()
-        table = replace(delivery, dataset=name, files=files, references=[*delivery.references, *others])
+        own = delivery.failures
+        if own is not None:
+            own = own.with_name(f"{own.name.partition('.')[0]}-{dataset_name(name)}.{own.name.partition('.')[2]}")
+            usable("--failures", own, (own.suffix,), [Path(each.name) for each in delivery.files])
+        references = [*delivery.references, *others]
+        table = replace(delivery, dataset=name, files=files, references=references, failures=own)
         found.append(judge_delivery(table, document, plan_of(document, name), place, terminal.bytes_arriving))
     return found
 
@@ -305,15 +339,15 @@ def _judge_outputs(failures: Path | None, report: Path | None, documents: list[P
     """InputError where a file that an option names cannot be written, before any work is done for it."""
     inputs = [*documents, *(Path(file.name) for file in files if file.pin is None)]
     if failures is not None:
-        usable("--failures", failures, failing_rows_file.SUFFIXES, inputs)
+        from lakegate.local_check.failing_rows_file import SUFFIXES  # noqa: PLC0415 - pyarrow, for this option alone
+
+        usable("--failures", failures, SUFFIXES, inputs)
     if report is not None:
         usable("--report", report, (".html",), inputs)
 
 
-def _written(delivery: LocalDelivery, report: Path | None, reports: list[Report]) -> Iterator[str]:
+def _written(report: Path | None, reports: list[Report]) -> Iterator[str]:
     """Write the files that options name; yields what was written, in words."""
-    if delivery.failures is not None:
-        yield failing_rows_file.write("--failures", delivery.failures, reports)
     if report is not None:
         from lakegate.report.delivery_report import render, render_tables  # noqa: PLC0415 - jinja2, for this option alone
 

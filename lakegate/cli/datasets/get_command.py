@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from lakegate.base.errors import InputError
@@ -21,7 +22,9 @@ from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import Waiver
+from lakegate.gate.delivery.find_deliveries import find_delivery
 from lakegate.gate.dependencies import Dependencies
+from lakegate.library.described_deliveries import LATEST
 from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, ending_of, head_of
 
 DIFFERS = 1
@@ -73,6 +76,17 @@ class FetchedDataset:
     """`stale` of the manifest: rules that accepted data does not keep any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class FetchedQuarantine:
+    """What a delivery has in quarantine, in a folder now."""
+
+    workload: str
+    key: str
+    """Where it landed."""
+    folder: str
+    files: tuple[FetchedFile, ...]
+
+
 @gate_command
 def get(  # noqa: PLR0913 - a command has these options
     dependencies: Dependencies,
@@ -86,16 +100,25 @@ def get(  # noqa: PLR0913 - a command has these options
     skip_lost: Annotated[
         bool, Option(help="Leave out deliveries with an object that was deleted, and name them.")
     ] = False,
+    quarantined: Annotated[
+        bool, Option("--quarantined", help="Of a delivery, in place of DATASET, what is in quarantine.")
+    ] = False,
     local: Local = False,
-) -> CommandResult[FetchedDataset]:
+) -> CommandResult[FetchedDataset | FetchedQuarantine]:
     """Download the accepted data of a dataset by its manifest. What is there already is verified and not fetched again.
 
     Example: lakegate get orders_v1 data/ --since 4
+    Example: lakegate get --quarantined orders/day.csv bad/
+
+    With --quarantined a delivery is named, by its landing key or its workload's id: what was rejected of it is fetched, the
+    whole of it, or rows that were rejected alone, each behind its reasons.
 
     A dataset that is deprecated, in sunset or retired is named with its replacement.
 
     Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
     """
+    if quarantined:
+        return _quarantined(dependencies, dataset, folder)
     head = head_of(dependencies, dataset)
     known = Folder(folder).known(head["line"])
     height = int(since) if HEIGHT.fullmatch(since) else None
@@ -117,6 +140,31 @@ def get(  # noqa: PLR0913 - a command has these options
     first = [f"line  {found.dataset}"] if dataset != found.dataset else []
     words = chain(first, _in_words(found, " --local" if local else "", has_problem=bool(fetch.problem)))
     return CommandResult(found, words, DIFFERS if fetch.problem else 0)
+
+
+def _quarantined(dependencies: Dependencies, name: str, folder: Path) -> CommandResult[FetchedQuarantine]:
+    """Fetch what a delivery has in quarantine."""
+    from lakegate.local_check.quarantined_data import (  # noqa: PLC0415 - the engine
+        fetch_quarantined,
+        quarantined_files,
+    )
+
+    delivery = find_delivery(dependencies, name, LATEST)
+    block, files = quarantined_files(dependencies, delivery)
+    with terminal.bytes_arriving(delivery.key, sum(each.size for each in files)) as arrived:
+        which = fetch_quarantined(dependencies, block, files, folder, arrived)
+    fetched = tuple(
+        FetchedFile(file.place, file.size, file.checksum or None, was_fetched)
+        for file, was_fetched in zip(files, which, strict=True)
+    )
+    return CommandResult(
+        FetchedQuarantine(delivery.id, delivery.key, str(folder), fetched), map(_file_in_words, fetched)
+    )
+
+
+def _file_in_words(file: FetchedFile) -> str:
+    verified = (file.checksum or "").partition(":")[0] or "size only"
+    return f"{'fetched' if file.fetched else 'present'}  {file.path}  {plural(file.size, 'byte')}, {verified}"
 
 
 def _time(since: str) -> datetime:
@@ -154,10 +202,7 @@ def _fetched(fetch: Fetch) -> FetchedDataset:
 
 def _in_words(found: FetchedDataset, stack: str, *, has_problem: bool) -> Iterator[str]:
     for delivery in found.deliveries:
-        for file in delivery.files:
-            verified = (file.checksum or "").partition(":")[0] or "size only"
-            did = "fetched" if file.fetched else "present"
-            yield f"{did}  {file.path}  {plural(file.size, 'byte')}, {verified}"
+        yield from map(_file_in_words, delivery.files)
         if delivery.waiver is not None:
             yield f"waived  height {delivery.height}: {_waived(delivery.waiver)}"
     yield from (f"lost  height {each.height}: {each.reason}" for each in found.lost)

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from lakegate.admission.refusals import code_of
 from lakegate.base.errors import InputError
 from lakegate.base.text import plural
+from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import (
     BESIDE,
     CommandResult,
     facade_command,
     gate_command,
+    interruptible_folder,
+    next_command,
     usable,
     write_text,
 )
@@ -28,6 +31,7 @@ from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, WaitsFor
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, find_delivery
+from lakegate.gate.delivery.find_deliveries import Delivery as FoundDelivery
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.delivery_reasons import DeliveryReasons, reasons_of
@@ -40,7 +44,6 @@ from lakegate.library.described_deliveries import (
     in_batch,
     in_utc,
 )
-from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN_ROWS, WORDS, show
 from lakegate.verdict.reasons import in_words, is_of_gate
 from lakegate.verdict.verdict import Counts
@@ -279,8 +282,9 @@ def _attempts(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
 
 MAX_ROWS = 20
 """Rows of each check in a result."""
-EXPORT = (
-    "Write the failing rows that the result holds (20 of each check) into a file, .csv or .json; values are masked."
+ROWS = (
+    "Write all rows that fail, whole, into a file: .csv or .jsonl (of such a delivery as they came), .excel.csv for spreadsheets,"
+    " .parquet. Only for those who may read the quarantine."
 )
 REPORT = "Write an HTML report into a file, to pass on; with the latest deliveries of the dataset."
 
@@ -290,8 +294,10 @@ def reasons(  # noqa: PLR0913 - a command has these options
     dependencies: Dependencies,
     workload: Delivery,
     *,
-    rows: Annotated[int, Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN_ROWS,
-    export: Annotated[Path | None, Option(help=EXPORT)] = None,
+    rows: Annotated[Path | None, Option(help=ROWS)] = None,
+    samples: Annotated[
+        int, Option(min=0, max=MAX_ROWS, help="Failing rows of each reason that are shown.")
+    ] = SHOWN_ROWS,
     page: Annotated[Path | None, Option("--report", help=REPORT)] = None,
     show_all: Annotated[bool, Option("--all", help="Show every passed check on a line of its own.")] = False,
 ) -> CommandResult[DeliveryReasons]:
@@ -299,34 +305,42 @@ def reasons(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate reasons weather/southeast_2024.csv
     """
-    for option, path, suffixes in (("--export", export, failing_rows_file.SUFFIXES), ("--report", page, (".html",))):
-        if path is not None:
-            usable(option, path, suffixes, ())
+    if page is not None:
+        usable("--report", page, (".html",), ())
+    if rows is not None:
+        from lakegate.local_check.failing_rows_file import SUFFIXES  # noqa: PLC0415 - pyarrow, for this option alone
+
+        usable("--rows", rows, SUFFIXES, ())
     delivery = find_delivery(dependencies, workload, LATEST)
     one = delivery_status(dependencies, delivery)
     measured = one.measured
     is_decided = measured is not None or bool(delivery.row and delivery.row.decision)
     html = page_of(dependencies, delivery) if page is not None and is_decided else None
-    written = tuple(_written(one, export, page, html))
+    written = [*_failing_rows(dependencies, delivery, rows), *_written(one, page, html)]
     found = reasons_of(one)
     if measured is None:
         return CommandResult(found, chain(delivery_in_words(found), written))
     words: list[Word] = [f"{one.key} (workload {one.workload})"]
-    words += [lambda console: show(console, measured, show_all=show_all, advice=written, rows=rows)]
-    return CommandResult(
-        found, [*words, *filter(is_of_gate, one.reasons), *(f"The data is at {place}" for place in one.where)]
-    )
+    words += [lambda console: show(console, measured, show_all=show_all, advice=tuple(written), rows=samples)]
+    words += [*filter(is_of_gate, one.reasons), *(f"The data is at {place}" for place in one.where)]
+    if rows is None and one.state is State.QUARANTINED and measured.judgement.rejected_rows:
+        words.append(next_command("lakegate", "reasons", one.workload[:SHORT_ID], "--rows", "bad.csv"))
+    return CommandResult(found, words)
 
 
-def _written(one: DeliveryStatus, export: Path | None, page: Path | None, html: str | None) -> Iterator[str]:
-    """Write the files that options name; yields what was written, in words."""
-    standing_now = f"so there is nothing to write: {one.standing}"
-    if export is not None:
-        if one.measured is None:
-            raise InputError(f"nothing was measured of {one.key}, {standing_now}")
-        yield failing_rows_file.write("--export", export, [one.measured])
+def _failing_rows(dependencies: Dependencies, delivery: FoundDelivery, path: Path | None) -> Iterator[str]:
+    """Write the failing rows; yields what was written, in words."""
+    if path is not None:
+        from lakegate.local_check.quarantined_data import write_failing_rows  # noqa: PLC0415 - the engine
+
+        with interruptible_folder() as folder:
+            yield write_failing_rows(dependencies, delivery, path, folder, terminal.bytes_arriving)
+
+
+def _written(one: DeliveryStatus, page: Path | None, html: str | None) -> Iterator[str]:
+    """Write the page; yields that it was written."""
     if page is not None:
         if html is None:
-            raise InputError(f"nothing was decided on {one.key}, {standing_now}")
+            raise InputError(f"nothing was decided on {one.key}, so there is nothing to write: {one.standing}")
         write_text("--report", page, html)
         yield f"{page}: report written"

@@ -20,6 +20,7 @@ from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import AsJson, Timeout, Wait
+from lakegate.cli.terminal import Word
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import candidates, covering
@@ -118,10 +119,24 @@ def upload(  # noqa: PLR0913 - a command has these options
         wait_for(dependencies, waited, timeout)
     found = [each.status(dependencies) for each in waited]
     ends = [(one, end, len(found) > 1) for one, end in zip(found, waited, strict=True)]
-    words = (partial(_print_end, one, end, after_blank=several) for one, end, several in ends)
+    words: list[Word] = [partial(_print_end, one, end, after_blank=several) for one, end, several in ends]
+    if len(waited) > 1:
+        words += ["", ", ".join(_counted(waited))]
     landed = [_landed(each) for each in sent] if not wait else list(map(_judged, sent, waited, found))
     result = landed[0] if len(landed) == 1 else LandedFiles(tuple(landed))
     return CommandResult(result, words, exit_code(waited) if wait else WaitExit.ACCEPTED)
+
+
+def _counted(waited: list[Waited]) -> Iterator[str]:
+    """How many were accepted, and how many were not, with their names."""
+    for words, code in (
+        ("accepted", WaitExit.ACCEPTED),
+        ("rejected", WaitExit.REJECTED),
+        ("no verdict", WaitExit.NO_VERDICT),
+    ):
+        names = [each.key.rpartition("/")[2] for each in waited if each.exit_code is code]
+        if names:
+            yield f"{len(names):,} {words}" + (f": {' '.join(names)}" if code is not WaitExit.ACCEPTED else "")
 
 
 def _print_end(one: DeliveryStatus, end: Waited, _console: Console, *, after_blank: bool) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from lakegate.cli import terminal
+from lakegate.cli.command_runner import next_command
 from lakegate.cli.deliveries.status_command import delivery_in_words
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library import awaited_deliveries
 from lakegate.library.awaited_deliveries import Waited
-from lakegate.library.described_deliveries import DeliveryStatus, standing
+from lakegate.library.described_deliveries import SHORT_ID, DeliveryStatus, standing
 
 
 class WaitExit(IntEnum):
@@ -41,6 +42,8 @@ def print_end(one: DeliveryStatus, waited: Waited, since: str) -> None:
         terminal.standard_output().print(
             f"{waited.verdict:.1f} s from {since} to verdict, {waited.finished:.1f} s to completion"
         )
+    if waited.exit_code is WaitExit.REJECTED:
+        terminal.tell([next_command("lakegate", "reasons", one.workload[:SHORT_ID])])
 
 
 def exit_code(deliveries: Sequence[Waited]) -> WaitExit:

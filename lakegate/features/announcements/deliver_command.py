@@ -14,7 +14,7 @@ from urllib.request import Request
 from lakegate.aws.https_client import send_request
 from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Argument, Option
-from lakegate.cli.command_runner import CommandResult, command
+from lakegate.cli.command_runner import CommandResult, command, next_command
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.cli.options import Timeout, Wait
 from lakegate.library.awaited_deliveries import LONGEST_WAIT, pauses
@@ -62,7 +62,10 @@ def deliver(  # noqa: PLR0913 - a command has these options
             found = _followed(there, workload, contract, found, timeout)
         code = ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED
         found = {**found, "workloadId": known_id(found), "announced": workload}
-        return CommandResult(found, tuple(_in_words(file, found)), code)
+        words = [*_in_words(file, found)]
+        if code is WaitExit.REJECTED:
+            words.append(next_command("lakegate", "status", known_id(found), of=("api", "contract")))
+        return CommandResult(found, words, code)
 
 
 def announce(api: RemoteStack, contract: str, file: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -172,13 +172,13 @@ def without(  # noqa: PLR0913, PLR0917 - an object, how it is read, what is left
 
 
 def _as_written(plan: Plan, *, is_rejected: bool) -> Plan:
-    """The plan of an object: of tables only the declared columns are read; texts of a split are in UTF-8, after their reasons."""
+    """The plan of an object: of tables only the declared columns are read; records of a split stand after their reasons."""
     plan = replace(plan, policy=replace(plan.policy, on_reject=OnReject.FILE), checks=())
     if not is_rejected:
         return plan
     reasons = PlanField(REASONS, f"c{len(plan.fields)}", LogicalType.STRING)
     fields = plan.fields if plan.csv.header else (reasons, *plan.fields)
-    return replace(plan, csv=replace(plan.csv, encoding="utf-8"), fields=fields)
+    return replace(plan, fields=fields)
 
 
 @contextmanager

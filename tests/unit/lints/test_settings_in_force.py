@@ -58,7 +58,6 @@ def found(root: str, **models: str) -> list[tuple[str, str]]:
             {"a": "onReject: rows, maxRejectedShare: 0.1", "b": "maxRejectedShare: 0.1"},
             [("idle-share", "$.models.b.config.lakegate.maxRejectedShare")],
         ),
-        ("onReject: rows", {"a": "csv: {encoding: utf-8}", "b": "onReject: file, csv: {encoding: latin-1}"}, []),
         (
             "mode: enforce",
             {"a": "format: parquet, compression: gzip", "b": "compression: gzip"},

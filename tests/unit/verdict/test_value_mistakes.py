@@ -9,7 +9,17 @@ from lakegate.admission.value_masks import cut_text, hexadecimal, mask
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.result import ValueMistake
-from lakegate.verdict.value_mistakes import MISTAKES, NULL_WORDS, SEEN_OF_A_LINE, form_of, record_of, remedy, values_in
+from lakegate.verdict.value_mistakes import (
+    MASKED_WORDS,
+    MISTAKES,
+    NULL_WORDS,
+    SEEN_OF_A_LINE,
+    form_of,
+    masked_mistake,
+    record_of,
+    remedy,
+    values_in,
+)
 
 SEMICOLON = Csv(delimiter=";")
 WRITTEN = {
@@ -217,3 +227,26 @@ def test_bytes_are_shown_as_hexadecimal_digits() -> None:
     """One character stands for each byte; raw texts are cut as shapes are."""
     assert hexadecimal("\x00\xff") == "00ff"
     assert (cut_text("y" * 40), cut_text("y" * 41)) == ("y" * 40, "y" * 40 + "…")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        (LogicalType.DATE, "2026-02-30", "no such day"),
+        (LogicalType.DATE, "2026-02-28", None),
+        (LogicalType.TIMESTAMP, "2026-02-28T25:00:00Z", "no such time of day"),
+        (LogicalType.STRING, "Paid", "other capitals"),
+        (LogicalType.STRING, "payd", "a word that is none of the list"),
+        (LogicalType.STRING, "paid ", "a blank at the end"),
+        (LogicalType.STRING, " paid", "a blank at the beginning"),
+        (LogicalType.BOOLEAN, "maybe", "a word that is none of the list"),
+        (LogicalType.BOOLEAN, "True", "other capitals"),
+        (LogicalType.INTEGER, "12", None),
+    ],
+)
+def test_what_a_shape_hides_is_named(kind: LogicalType, text: str, words: str | None) -> None:
+    """The kind of the mistake, in words that have nothing of the value."""
+    allowed = ("paid", "sent") if kind is LogicalType.STRING else ()
+    found = masked_mistake(kind, text, allowed)
+
+    assert (MASKED_WORDS[found] if found else None) == words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -120,7 +119,7 @@ def lakegate(*words: str, columns: int = 80) -> Answer:
 
 SHAPES = (Sample(5, ("99,9",)), Sample(1_700, ("99,9",), 1), Sample(1_701, ("aaa",), 1))
 BAD_AMOUNTS = Measurement("", BAD, samples=SHAPES, good=("999", "99"))
-ADVICE = "--show-values shows the values, --failures FILE writes the failing rows.\n"
+ADVICE = "--show-values shows the values.\nNext: lakegate check --failures bad.csv --contract shop.yaml a.csv\n"
 REFERENCE = "To compare with accepted data: --reference crm/customers_v2=FILE\n"
 LEGEND = "A shape stands for a value: 9 is a digit, a is a letter, A is a capital.\n"
 END = f"""\
@@ -181,6 +180,42 @@ def test_failures_are_a_table_or_blocks(columns: int, shown: str) -> None:
     assert (answer.exit_code, answer.stdout) == (1, shown)
 
 
+@pytest.mark.usefixtures("folder")
+def test_reasons_are_in_the_order_of_the_report(job: Engine) -> None:
+    """What to change first, and most frequent first; those behind the third are counted."""
+    job.answers |= {
+        "order_id:type": Measurement("", Measured(12_000, 2)),
+        "required": Measurement("", Measured(12_000, 3)),
+        "customer_id:type": Measurement("", Measured(12_000, 1)),
+        "amount:type": Measurement("", Measured(12_000, 4)),
+    }
+    shown, everything = (
+        re.findall(r"^(?:fail  |      .* more: ).*$", lakegate("a.csv", *words).stdout, re.MULTILINE)
+        for words in ((), ("--all",))
+    )
+    order = [
+        "fail  amount:type:1  amount",
+        "fail  order_id:required:1  order_id",
+        "fail  order_id:type:1  order_id",
+        "fail  customer_id:type:1  customer_id",
+    ]
+
+    assert (shown, everything) == ([*order[:3], "      1 more: --all"], order)
+
+
+@pytest.mark.usefixtures("folder", "rejected")
+def test_the_next_command_has_what_was_given() -> None:
+    """As a shell takes it; a refusal that no row is to blame for is explained instead."""
+    Path("my data.csv").write_text("id\n")
+    given = ("--reference", "customers=my data.csv", "--reference-contract", "crm.yaml")
+    answer = lakegate("a.csv", "b.csv", "--dataset", "orders", "--mask", "--all", *given)
+
+    assert answer.stdout.splitlines()[-1] == (
+        "Next: lakegate check --failures bad.csv --contract shop.yaml a.csv b.csv --reference 'customers=my data.csv' "
+        "--reference-contract crm.yaml --dataset orders --mask"
+    )
+
+
 @pytest.mark.usefixtures("folder", "rejected")
 def test_all_shows_every_check() -> None:
     """With --all the checks that passed stand below the failures, each by itself."""
@@ -236,7 +271,7 @@ def test_of_several_files_the_unreadable_one_is_named(job: Engine) -> None:
     assert lakegate("a.csv", "b.csv").stdout == (
         "fail  the file\n      b.csv: this is gzip, not CSV\n\nRejected: 0 rows\n"
         "a.csv, b.csv as orders, contract shop 1.0.0, in 1.2 s\nChecks: 1 failed, 5 not measured\n"
-        "5 more findings have the same cause; --all shows them.\n"
+        "5 more findings have the same cause; --all shows them.\nNext: lakegate explain file/readable\n"
     )
     assert [(each["id"], each["message"]) for each in document["reasons"]] == [
         ("file/readable", "b.csv: this is gzip, not CSV")
@@ -351,7 +386,7 @@ def test_values_of_the_data_move_no_cursor(job: Engine) -> None:
         (("--mask",), False),
         (("--json",), False),
         (("--format", "markdown"), False),
-        (("--failures", "bad.csv"), False),
+        (("--failures", "bad.csv"), True),
         (("--report", "page.html"), False),
         (("--json", "--show-values"), True),
     ],
@@ -465,16 +500,15 @@ def asked(*words: str) -> tuple[Any, LakegateError]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such a name")
-@pytest.mark.parametrize("failures", ["bad.json", "bad.csv"])
-def test_a_name_that_is_no_utf_8_is_shown_with_escapes(folder: Path, job: Engine, failures: str) -> None:
+def test_a_name_that_is_no_utf_8_is_shown_with_escapes(folder: Path, job: Engine) -> None:
     """Archives of other systems leave such names; the file is judged as any other, and each result names it."""
     job.answers |= {"amount:type": Measurement("", BAD, samples=(Sample(5, ("99,9",)),))}
     (folder / os.fsdecode(b"ums\xe4tze.csv")).write_text("order_id,customer_id,amount\n")
-    answer = lakegate(os.fsdecode(b"ums\xe4tze.csv"), "--failures", failures, "--report", "report.html")
+    answer = lakegate(os.fsdecode(b"ums\xe4tze.csv"), "--report", "report.html")
 
     assert (answer.exit_code, answer.exception.__class__) == (1, SystemExit)
     assert "ums\\xe4tze.csv as orders" in answer.stdout
-    assert all("xe4tze.csv" in (folder / each).read_text() for each in (failures, "report.html"))
+    assert "xe4tze.csv" in (folder / "report.html").read_text()
 
 
 def test_a_corrected_file_is_compared_with_an_earlier_check(folder: Path, job: Engine) -> None:
@@ -581,63 +615,10 @@ def test_a_machine_without_java_gets_a_document(monkeypatch: pytest.MonkeyPatch)
     assert asked("--contract", "shop.yaml", "a.csv")[0]["error"]["kind"] == "set-up"
 
 
-EVIL = (
-    Sample(1, ("null",)),
-    Sample(2, ("=1+2",), raw=(True,)),
-    Sample(3, ("-12.5",), raw=(True,)),
-    Sample(4, ("@x\n",), 1, raw=(True,)),
-)
-
-
-@pytest.mark.usefixtures("folder")
-def test_failing_rows_are_written_as_csv(folder: Path, job: Engine) -> None:
-    """Every failing row is a line; a cell that a spreadsheet would compute gets an apostrophe in front, a number does not."""
-    job.answers["amount:type"] = Measurement("", BAD, samples=EVIL)
-    shown = lakegate("a.csv", "b.csv", "--failures", "bad.csv", "--show-values").stdout
-    header, *rows = csv.reader(StringIO((folder / "bad.csv").read_text(), newline=""))
-    same = ["fail", "amount:type:1", "amount"]
-
-    assert header == ["file", "row", "at", "status", "rule", "field", "values", "masked", "message"]
-    assert rows == [
-        ["a.csv", "1", "", *same, "", "False", CHECK["message"]],
-        ["a.csv", "2", "", *same, "'=1+2", "False", CHECK["message"]],
-        ["a.csv", "3", "", *same, "-12.5", "False", CHECK["message"]],
-        ["b.csv", "4", "", *same, "'@x\\n", "False", CHECK["message"]],
-    ]
-    assert "bad.csv: 4 rows written; 1 rule has more failing rows than are written\n" in shown
-    assert job.asked[0][2] == 1000
-
-
-@pytest.mark.usefixtures("folder")
-def test_failing_rows_are_written_as_json(folder: Path, rejected: Engine) -> None:
-    """A file that ends in .json gets the same rows as objects, masked unless values are asked for."""
-    rejected.answers["amount:type"] = Measurement("", Measured(of=12_000, failing=1), samples=SHAPES[:1])
-    shown = lakegate("a.csv", "--failures", "bad.json").stdout
-
-    assert json.loads((folder / "bad.json").read_text()) == {
-        "failures": [
-            {
-                "status": "fail",
-                "rule": "amount:type:1",
-                "field": ["amount"],
-                "message": CHECK["message"].replace(
-                    "950 of 12,000 rows fail (7.92 %)", "1 of 12,000 rows fails (0.01 %)"
-                ),
-                "file": "a.csv",
-                "part": 0,
-                "row": 5,
-                "values": ["99,9"],
-                "masked": [True],
-            }
-        ]
-    }
-    assert shown.endswith("bad.json: 1 row written\n")
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("bad.txt", "name a file that ends in .csv or .json"),
+        ("bad.txt", "name a file that ends in .csv or .jsonl or .parquet"),
         ("none/bad.csv", "the folder none does not exist"),
         ("folder.csv", "this is a folder"),
         ("a.csv", "this file is read by the command"),
@@ -651,14 +632,6 @@ def test_failing_rows_overwrite_no_input(job: Engine, folder: Path, name: str, w
     assert isinstance(answer.exception, InputError)
     assert words in str(answer.exception)
     assert job.asked == []
-
-
-@pytest.mark.usefixtures("folder", "rejected")
-def test_a_disk_that_takes_no_file_is_named() -> None:
-    """Failing rows that cannot be written are an error, and with --json the document is one."""
-    document, _ = asked("--contract", "shop.yaml", "a.csv", "b.csv", "--failures", "/proc/bad.csv")
-
-    assert document["error"]["message"].startswith("--failures /proc/bad.csv cannot be written: ")
 
 
 @pytest.mark.parametrize("name", ["crm/customers_v2", "crm/customers", "customers", "customers_v2"])

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from lakegate.cli.main import app
-from lakegate.report.failing_rows_file import cell
 from lakegate.report.github_output import workflow_command
 
 if TYPE_CHECKING:
@@ -148,32 +147,6 @@ def test_hostile_names_form_no_syntax(folder: Path, form: str) -> None:
         assert ET.fromstring(found.encode()).tag == "testsuites"  # noqa: S314 - as above
     if form == "markdown":
         assert all(each not in found for each in ("<b>", "@team", "http://", "x|y"))
-
-
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        ("=1+1", "'=1+1"),
-        ("\uff1d1+1", "'\uff1d1+1"),
-        ("\uff0b1", "'\uff0b1"),
-        ("\uff0d1", "'\uff0d1"),
-        ("\uff20a", "'\uff20a"),
-        ("  =1", "'  =1"),
-        ("\t=1", "'  =1"),
-        ("a;=1", "a;'=1"),
-        ("a|\uff1d1", "a|'\uff1d1"),
-        (["a", "=1"], "a,' =1"),
-        ("a\r=1", "a\\r=1"),
-        ("\x1b[2J\x9b1A\u202e", "\\x1b[2J\\x9b1A\\u202e"),
-        ("-1", "-1"),
-        ("-1.5", "-1.5"),
-        ("a=1", "a=1"),
-        (None, ""),
-    ],
-)
-def test_no_spreadsheet_computes_a_failing_row(value: object, written: str) -> None:
-    """At the beginning and behind what divides cells elsewhere; nothing moves a cursor."""
-    assert cell(value) == written
 
 
 def test_annotations_move_no_cursor() -> None:

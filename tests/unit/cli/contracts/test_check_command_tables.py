@@ -80,7 +80,10 @@ def test_all_tables_of_a_folder_are_judged_in_one_call() -> None:
         line for line in answer.stdout.splitlines() if line.startswith("data/")
     ]
     assert "customer_id:foreignKey:1" in answer.stdout
-    assert answer.stdout.splitlines()[-1] == "Rejected: 1 of 3 tables (`orders`)"
+    assert answer.stdout.splitlines()[-2:] == [
+        "Rejected: 1 of 3 tables (`orders`)",
+        "Next: lakegate explain foreignKey",
+    ]
 
 
 @pytest.mark.usefixtures("folder")
@@ -194,7 +197,7 @@ def test_one_table_of_several_has_its_own_document() -> None:
 
 
 def test_every_format_and_file_has_all_tables(folder: Path) -> None:
-    """JUnit has a suite for each; the page a section; failing rows are in one file."""
+    """JUnit has a suite for each; the page a section; failing rows have a file for each."""
     suites = ET.fromstring(check("data", "--format", "junit").stdout)  # noqa: S314 - our own text
     markdown = check("data", "--format", "markdown").stdout
     log = json.loads(check("data", "--format", "sarif").stdout)
@@ -207,6 +210,6 @@ def test_every_format_and_file_has_all_tables(folder: Path) -> None:
     assert markdown.count("contract shop") == 3
     assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["customer_id:foreignKey:1/customer_id"]
     assert github.count("::error") == 1
-    assert written.splitlines()[-2:] == ["bad.csv: 1 row written", "page.html: report written"]
+    assert written.splitlines()[-2:] == ["page.html: report written", "Next: lakegate explain foreignKey"]
     assert "<title>Rejected: 1 of 3 tables: Lakegate report</title>" in page
     assert (page.count("<section>"), page.count("<main>")) == (3, 0)

@@ -432,3 +432,24 @@ def test_a_line_that_is_not_known_names_those_that_are(filled: Lakegate, tmp_pat
     result = str(filled("get", "order", str(tmp_path / "x")).exception)
 
     assert result.startswith("order is not a line; known are `shop/orders_v1`")
+
+
+def test_the_quarantined_data_of_a_delivery_is_fetched(filled: Lakegate, tmp_path: Path) -> None:
+    """By its landing key, verified; nothing else of the dataset. What is there already is not fetched again."""
+    words = ("get", "--quarantined", "orders/bad.csv", str(tmp_path / "bad"))
+    first, second = filled.json(*words), filled.json(*words)
+    (file,) = first["files"]
+
+    assert (first["key"], file["fetched"], second["files"][0]["fetched"]) == ("orders/bad.csv", True, False)
+    assert [path.relative_to(tmp_path / "bad").as_posix() for path in (tmp_path / "bad").rglob("*.csv")] == [
+        file["path"]
+    ]
+    assert (tmp_path / "bad" / file["path"]).read_bytes() == b"id,amount\n,1\nb,2\nc,3\nd,4\n"
+
+
+def test_an_accepted_delivery_has_nothing_in_quarantine(filled: Lakegate, tmp_path: Path) -> None:
+    """One sentence, and no folder."""
+    result = filled("get", "--quarantined", "orders/a.csv", str(tmp_path / "bad"))
+
+    assert str(result.exception) == "nothing is in quarantine of orders/a.csv: all of it was accepted, or erased"
+    assert not (tmp_path / "bad").exists()

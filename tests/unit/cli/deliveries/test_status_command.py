@@ -135,12 +135,12 @@ def test_machines_get_every_check(lakegate: Lakegate) -> None:
 
 
 def test_reasons_are_written_to_pass_on(lakegate: Lakegate, tmp_path: Path) -> None:
-    """A page with the latest deliveries of the dataset, and the failing rows for a spreadsheet; both masked."""
+    """A page with the latest deliveries of the dataset, masked."""
     lakegate.routed()
     lakegate.delivered()
     workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
-    page, rows = tmp_path / "why.html", tmp_path / "rows.csv"
-    result = lakegate.ok("reasons", workload, "--report", str(page), "--export", str(rows))
+    page = tmp_path / "why.html"
+    result = lakegate.ok("reasons", workload, "--report", str(page))
     text = page.read_text()
 
     assert "why.html: report written" in " ".join(result.split())
@@ -150,7 +150,27 @@ def test_reasons_are_written_to_pass_on(lakegate: Lakegate, tmp_path: Path) -> N
         r"<dt>Taken in</dt><dd>[-0-9]{10} [:0-9]{8} UTC</dd>\s<dt>Completed</dt><dd>[-0-9]{10} [:0-9]{8} UTC, after",
         text,
     )
-    assert rows.read_text().splitlines()[1].startswith("orders/bad.csv,3,,fail,id:required:1,id,,False,")
+    assert result.splitlines()[-1] == f"Next: lakegate reasons {workload[:12]} --rows bad.csv"
+
+
+def test_failing_rows_are_fetched_whole(lakegate: Lakegate, tmp_path: Path) -> None:
+    """Found again in quarantine by the plan that rejected the delivery: as they came, with their place and reasons."""
+    lakegate.routed()
+    workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
+    rows = tmp_path / "rows.csv"
+    result = lakegate.ok("reasons", workload, "--rows", str(rows))
+
+    assert "rows.csv: 1 row written" in " ".join(result.split())
+    assert rows.read_text() == '_row,_part,_reasons,id,amount\n2,0,"id:required:1/id",,1\n'
+
+
+def test_of_what_was_accepted_no_row_is_fetched(lakegate: Lakegate, tmp_path: Path) -> None:
+    """One sentence, and no file."""
+    lakegate.routed()
+    result = lakegate("reasons", lakegate.delivered(), "--rows", str(tmp_path / "rows.csv"))
+
+    assert str(result.exception) == "nothing is in quarantine of orders/day.csv: all of it was accepted, or erased"
+    assert not (tmp_path / "rows.csv").exists()
 
 
 def test_status_names_the_report_that_the_gate_wrote(lakegate: Lakegate, tmp_path: Path) -> None:
@@ -182,16 +202,19 @@ def test_a_corrected_file_is_compared_with_a_delivery(lakegate: Lakegate) -> Non
 
 
 def test_failing_rows_are_shown_as_many_as_asked_for(lakegate: Lakegate) -> None:
-    """`--rows 0` shows none."""
+    """`--samples 0` shows none."""
     lakegate.routed()
     lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words
 
-    assert "row 3" not in lakegate.ok("reasons", "orders/bad.csv", "--rows", "0")
+    assert "row 3" not in lakegate.ok("reasons", "orders/bad.csv", "--samples", "0")
 
 
 @pytest.mark.parametrize(
     ("option", "name", "words"),
-    [("--report", "why.html", "nothing was decided on"), ("--export", "rows.json", "nothing was measured of")],
+    [
+        ("--report", "why.html", "nothing was decided on"),
+        ("--rows", "rows.csv", "nothing is in quarantine of"),
+    ],
 )
 def test_nothing_is_written_of_what_was_not_measured(
     lakegate: Lakegate, tmp_path: Path, option: str, name: str, words: str

@@ -184,6 +184,7 @@ def test_the_wait_ends_with_a_rejected_delivery(lakegate: Lakegate, monkeypatch:
     assert "1 of 4 rows fails (25 %)" in result.stdout
     assert "quarantine/shop/orders_v1" in result.stdout
     assert "s from upload to verdict" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("Next: lakegate reasons ")
 
 
 def test_a_wait_without_a_verdict_reports_it(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,3 +405,19 @@ def test_the_wait_for_several_ends_with_all_of_them(
         {0: "PUBLISHED", 1: "QUARANTINED", None: "FAILED"}[bad] for bad in failing
     ]
     assert all(each["waited"]["completion"] >= 0 for each in listed)
+
+
+def test_several_files_end_with_a_count(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many were accepted and rejected, and which: nobody has to count blocks."""
+    lakegate.routed()
+    files = three(lakegate)
+
+    def judge() -> None:
+        for key, bad in zip(("orders/0.csv", "orders/1.csv", "orders/2.csv"), (0, 1, 0), strict=True):
+            lakegate.intake(key)
+            lakegate.answer(workload_of(lakegate, key), bad)
+
+    meanwhile(monkeypatch, judge)
+    result = lakegate("upload", *files, "--to", "orders/", "--wait")
+
+    assert result.stdout.splitlines()[-1] == "2 accepted, 1 rejected: 1.csv"
