@@ -211,8 +211,8 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
     yield "contract", f"{of.dataset or of.id} {of.version}{chosen}" if of else "none"
     yield "state", one.standing or _state(one)
     if one.waits is not None:
-        known = {"own": one.workload[:SHORT_ID], "whom": one.waits.whom, "until": _utc(one.waits.until)}
-        yield "waits", WAITS[one.waits.subject].format(**known)
+        names = {"own": one.workload[:SHORT_ID], "whom": one.waits.whom, "until": _utc(one.waits.until)}
+        yield "waits", WAITS[one.waits.subject].format(**names)
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     yield from _person(one)
     yield from (("reason", reason) for reason in one.reasons)

@@ -134,7 +134,7 @@ def _counted(waited: list[Waited]) -> Iterator[str]:
         ("rejected", WaitExit.REJECTED),
         ("no verdict", WaitExit.NO_VERDICT),
     ):
-        names = [each.key.rpartition("/")[2] for each in waited if each.exit_code is code]
+        names = [each.key.rpartition("/")[2] for each in waited if exit_code([each]) is code]
         if names:
             yield f"{len(names):,} {words}" + (f": {' '.join(names)}" if code is not WaitExit.ACCEPTED else "")
 

@@ -42,7 +42,7 @@ def print_end(one: DeliveryStatus, waited: Waited, since: str) -> None:
         terminal.standard_output().print(
             f"{waited.verdict:.1f} s from {since} to verdict, {waited.finished:.1f} s to completion"
         )
-    if waited.exit_code is WaitExit.REJECTED:
+    if exit_code([waited]) is WaitExit.REJECTED:
         terminal.tell([next_command("lakegate", "reasons", one.workload[:SHORT_ID])])
 
 
