@@ -378,7 +378,7 @@ PULL = "pull"
 """The label with the name of a dataset that is pulled: the scheduler reads no plan to find it."""
 REVALIDATED = "revalidated"
 """The label with the name of a dataset that has rules with a schedule of their own."""
-NAMES = ("owner", "domain", "tag", "producer", "consumer")
+NAMES = ("name", "owner", "domain", "tag", "producer", "consumer")
 """The names of labels; a contract has several tags."""
 
 
@@ -389,6 +389,7 @@ def labels_of(contract: Contract) -> tuple[tuple[str, str], ...]:
 
 def _labels(contract: Contract) -> Iterator[tuple[str, str]]:
     about = contract.about
+    yield "name", contract.name or ""
     yield "owner", about.owner or ""
     yield "domain", _text(about.sections.get("domain"))
     yield from (("tag", tag) for tag in about.tags)

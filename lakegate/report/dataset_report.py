@@ -99,6 +99,9 @@ class DatasetHistory:
     """The time of the latest accepted delivery; None where none was in this time, and no service level is stated."""
     deadlines: tuple[DeadlineStatus, ...] = ()
     """The service level about the time of the next acceptance."""
+    name: str = ""
+    """Of its contract, by the document."""
+    owner: str = ""
 
     def counted(self, verdict: Verdict) -> int:
         """Deliveries with a verdict."""

@@ -9,7 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.base.timestamps import instant_of
+from lakegate.contract.contract_model import parts_of
+from lakegate.gate.lake_layout import UNROUTED
 from lakegate.gate.ledger.blocks import Block, deliveries
+from lakegate.gate.registry.routes import leading
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.report.dataset_report import DatasetHistory, DeadlineStatus, ReportedDelivery, history_of
@@ -109,7 +112,18 @@ def report_dataset(dependencies: Dependencies, chain: str, since: datetime) -> D
         DeadlineStatus(deadline.name, deadline.seconds, ended[deadline.name], ended[deadline.name] < now)
         for deadline in current.deadlines
     )
+    labels = _labels(dependencies, chain)
+    found.name, found.owner = labels.get("name", ""), labels.get("owner", "")
     return found
+
+
+def _labels(dependencies: Dependencies, chain: str) -> dict[str, str]:
+    """The labels of the current version of a dataset; none of deliveries that no route covers."""
+    if chain.startswith(f"{UNROUTED}/"):
+        return {}
+    contract, _dataset, number = parts_of(chain)
+    version = leading(dependencies.registry.contract(contract), contract, number)
+    return dict(reversed(version.labels)) if version else {}
 
 
 def _blocks(dependencies: Dependencies, chain: str, entries: list[FinishedDelivery]) -> dict[int, Block]:
