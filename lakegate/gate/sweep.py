@@ -79,7 +79,6 @@ def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> S
         *(partial(discover, dependencies, swept, task) for task in tasks),
         partial(_heads, dependencies, swept),
         partial(_released, dependencies, swept, released, batch),
-        partial(swept.guarded, "overview", keep_overview(dependencies)),
     ]
     while parts:
         part = parts.pop(0)
@@ -89,6 +88,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> S
     for _, identity in takewhile(lambda _: _has_time(dependencies), sorted(doubtful)):
         yield from _guarded(swept, identity, _tried_again(dependencies, swept, identity))
     swept.failures += (yield from start_waiting(dependencies)).failures
+    yield from swept.guarded("overview", keep_overview(dependencies))
     swept.failures += dependencies.taken_out()
     return swept
 

@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--datasets", type=int, default=2_000)
     options = parser.parse_args(arguments)
-    fakes.PAGE = PAGE_ITEMS // 3  # type: ignore[assignment] # version, route and list of each contract are scanned
+    vars(fakes)["PAGE"] = PAGE_ITEMS // 3  # version, route and list of each contract are scanned
     dependencies, table = stack_of(options.datasets)
 
     def measured(what: str, do: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from lakegate.report.overview_page import (
@@ -19,9 +21,9 @@ AT = "2026-01-30T12:00:00.000000Z"
 GOOD, WARNED, BAD = Verdict.ACCEPTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.REJECTED
 
 
-def summary(dataset: str = "shop/orders_v1", word: str = "", **given: object) -> DatasetSummary:
+def summary(dataset: str = "shop/orders_v1", word: str = "", **given: Any) -> DatasetSummary:
     """A dataset with everything that one can have; `word` in each text."""
-    members: dict[str, object] = {
+    members: dict[str, Any] = {
         "name": f"Web shop orders{word}",
         "owner": f"sales{word}",
         "version": f"1.2.0{word}",
@@ -41,10 +43,10 @@ def summary(dataset: str = "shop/orders_v1", word: str = "", **given: object) ->
         "planned": (PlannedStep(f"2.0.0{word}", AT),),
         "height": 3,
     }
-    return DatasetSummary(dataset + word, **(members | given))  # type: ignore[arg-type]
+    return DatasetSummary(dataset + word, **(members | given))
 
 
-QUIET = {"causes": (), "planned": ()}
+QUIET: dict[str, Any] = {"causes": (), "planned": ()}
 
 
 def overview(*datasets: DatasetSummary) -> DatasetsOverview:

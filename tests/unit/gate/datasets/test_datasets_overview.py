@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from lakegate.gate.datasets.dataset_states import (
 from lakegate.gate.datasets.datasets_overview import keep_overview, kept_overview, overview
 from lakegate.gate.effects import Call, Effect, run
 from lakegate.gate.lake_layout import OVERVIEW, OVERVIEW_PAGE
-from lakegate.gate.ledger.ledger_store import History
+from lakegate.gate.ledger.ledger_store import FinishedDelivery, History
 from lakegate.gate.ports import Address
 from lakegate.report.overview_page import DatasetSummary, PlannedStep, StandingCause
 from lakegate.verdict.verdict import Verdict
@@ -169,9 +170,12 @@ def test_no_chain_is_read_and_the_index_only_where_the_chain_has_grown(monkeypat
     run(keep_overview(env.dependencies), env.dependencies.clock)
     asked: list[str] = []
     entries = History.entries
-    monkeypatch.setattr(
-        History, "entries", lambda self, chain, **given: asked.append(chain) or entries(self, chain, **given)
-    )
+
+    def counted(history: History, chain: str, **given: Any) -> tuple[FinishedDelivery, ...]:
+        asked.append(chain)
+        return entries(history, chain, **given)
+
+    monkeypatch.setattr(History, "entries", counted)
     kept = of(env)
     unread = list(asked)
     judged(stage, b"good:2")
