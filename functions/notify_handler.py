@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from lakegate.aws.dataset_metrics import count_delivery
 from lakegate.aws.lambda_runtime import INVOCATION, dependencies, log_failures, logger, metrics, sanitize_errors
 from lakegate.base.errors import InputError, PortError
 from lakegate.features.notifications.notices import trial_notification
@@ -49,10 +50,15 @@ def tested(channel: str) -> dict[str, Any]:
 
 
 def count(message: Message) -> None:
-    """Metrics of one delivery that ended: its outcome, how long it took, and what was billed, where that is known."""
+    """Metrics of one delivery that ended: its outcome, how long it took, and what was billed, where that is known.
+
+    Its dataset has metrics of its own where the stack says so.
+    """
     METRICS.add_metric(f"Deliveries{message.kind.capitalize()}", MetricUnit.Count, 1)
     body = json.loads(message.body)
     if (seconds := body.get("seconds")) is not None:
         METRICS.add_metric("DeliverySeconds", MetricUnit.Seconds, seconds)
     if cost := body.get("cost"):
         METRICS.add_metric("VcpuSeconds", MetricUnit.Seconds, cost["vcpu_seconds"])
+    if not message.dataset:
+        count_delivery(body)

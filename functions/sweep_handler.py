@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from lakegate.aws.dataset_metrics import are_any_measured, count_ages
 from lakegate.aws.lambda_runtime import (
     INVOCATION,
     dependencies,
@@ -20,6 +21,7 @@ from lakegate.aws.lambda_runtime import (
     sanitize_errors,
 )
 from lakegate.base.errors import PortError
+from lakegate.gate.datasets.datasets_overview import kept_overview
 from lakegate.gate.effects import run
 from lakegate.gate.sweep import Swept, sweep
 
@@ -53,4 +55,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     ended = Counter(end for _, end in swept.ends)
     for metric in swept.metrics:
         METRICS.add_metric(metric, MetricUnit.Count, ended[metric])
+    if are_any_measured():
+        with suppress(PortError, ValueError):  # no overview is kept yet, or a newer release has kept it
+            count_ages(kept_overview(dependencies()).datasets, dependencies().clock.now())
     return {"looked_at": swept.looked_at, "failures": log_failures("StepFailures", swept.failures, LOG, METRICS)}

@@ -67,6 +67,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("lints", "odf", "lakegate.features.odf.odf_settings:LINTS"),
     ("manifest marks", "revalidation", "lakegate.features.revalidation.revalidation:mark_of"),
     ("message listeners", "notifications", "lakegate.features.notifications.notices:LISTENER"),
+    ("open causes", "notifications", "lakegate.features.notifications.notices:open_causes"),
     ("plan data", "pull", "lakegate.features.pull.pull_settings:plan_data"),
     ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
     ("proposals", "approve", "lakegate.features.proposals.proposal:approve_version"),

@@ -83,6 +83,7 @@ class Effect(StrEnum):
     REPLAY = "create the replay of a quarantined workload"
     WAIVE = "create the workload of a waiver"
     KEEP_CURSOR = "keep the place in a listing"
+    WRITE_OVERVIEW = "write the overview of all datasets"
     WRITE_DOCUMENT = "write a contract's document"
     WRITE_PLAN = "write a plan"
     PUBLISH = "publish a contract version"

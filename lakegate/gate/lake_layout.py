@@ -117,6 +117,9 @@ def manifest_key(chain: str) -> str:
     return f"accepted/{chain}/_manifest.json"
 
 
+OVERVIEW: Final = "overview/datasets.json"
+OVERVIEW_PAGE: Final = "overview/datasets.html"
+"""All datasets of the stack: the document, and the page of it."""
 SEGMENTS = "_manifest/"
 
 

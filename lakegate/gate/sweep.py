@@ -15,6 +15,7 @@ from lakegate.base.extension_points import load_extensions
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_names import datasets_of_versions
+from lakegate.gate.datasets.datasets_overview import keep_overview
 from lakegate.gate.delivery.advance import SECONDS_OF_STEP, advance, pause_of, resume
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_id
 from lakegate.gate.delivery.intake import admit
@@ -50,7 +51,8 @@ class Swept(Turn):
 
 def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> Steps[Swept]:
     """Continue what is due, judge what resumed datasets held, claim what no event announced, delete staging of ended workloads,
-    record what began by its date, do what features do by schedule, schedule what is published, and write lost manifests.
+    record what began by its date, do what features do by schedule, schedule what is published, write lost manifests, and keep
+    the overview of all datasets.
 
     The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
@@ -87,6 +89,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> S
     for _, identity in takewhile(lambda _: _has_time(dependencies), sorted(doubtful)):
         yield from _guarded(swept, identity, _tried_again(dependencies, swept, identity))
     swept.failures += (yield from start_waiting(dependencies)).failures
+    yield from swept.guarded("overview", keep_overview(dependencies))
     swept.failures += dependencies.taken_out()
     return swept
 

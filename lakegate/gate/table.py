@@ -423,6 +423,12 @@ def read_row(table: Tables, key: RowKey, of: Callable[[Row], T]) -> T | None:
     return None if row is None else row.decoded(of)
 
 
+def batched_rows(table: Tables, keys: Sequence[RowKey]) -> Iterator[Row]:
+    """The rows of these keys of one table, as far as they are there, in no order; strongly consistent. Raises Throttled."""
+    for first in range(0, len(keys), MOST_WRITES):
+        yield from table.batch(keys[first : first + MOST_WRITES])
+
+
 def all_readable(table: Tables, rows: Iterable[Row], of: Callable[[Row], T]) -> Iterator[T]:
     """The decoded contents of rows; one that cannot be read is left out, and hides none of the others."""
     for row in rows:

@@ -110,7 +110,7 @@ def is_masked(sample: Sample, at: int) -> bool:
 # ---- Templates: every text is escaped ----
 
 
-NAMES: Final = ("base.html", "delivery_report.html", "dataset_report.html")
+NAMES: Final = ("base.html", "delivery_report.html", "dataset_report.html", "overview_page.html")
 
 
 def template(name: str) -> Template:

@@ -14,8 +14,10 @@ from lakegate.plan.predicates import Present
 from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample
 from lakegate.report.dataset_report import history_of, render_dataset
 from lakegate.report.delivery_report import PastDelivery, Report, render, render_unmeasured
+from lakegate.report.overview_page import render_overview
 from lakegate.verdict.verdict import BrokenRule, Verdict, judge
 from tests.unit.report.test_dataset_report import PERIOD, delivery
+from tests.unit.report.test_overview_page import overview, summary
 
 RULES = {"wind_speed": ("warn", 40), "station_id": ("fail", 95), "observed_at": ("pass", 0), "temperature": ("pass", 3)}
 
@@ -122,4 +124,17 @@ def refused(word: str = "") -> str:
     )
 
 
-PAGES = {"report": report_of, "line": dataset_report_of, "refused": refused}
+def overview_of(word: str = "") -> str:
+    """All datasets: one with everything that one can have, and one of each kind that needs somebody, or has nothing yet."""
+    datasets = (
+        summary("shop/orders_v1", word),
+        summary("shop/late_v1", word, missed=True, causes=(), planned=()),
+        summary("shop/bad_v1", word, verdicts=(Verdict.REJECTED,), broken_rules=(f"not_null{word}",), causes=()),
+        summary("shop/fine_v1", word, causes=(), planned=()),
+        summary("shop/new_v1", word, verdicts=(), last_accepted=None, due=None, rejected_share=None, causes=()),
+        summary("shop/gone_v1", word, status="retired", causes=(), planned=()),
+    )
+    return render_overview(overview(*datasets), {"shop/orders_v1" + word: "datasets/orders.html"})
+
+
+PAGES = {"report": report_of, "line": dataset_report_of, "overview": overview_of, "refused": refused}

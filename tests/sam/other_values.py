@@ -17,6 +17,7 @@ OTHER_VALUES = {
     "SweepSchedule": "rate(10 minutes)",
     "NotifySchedule": "rate(5 minutes)",
     "DriftSchedule": "rate(1 day)",
+    "DatasetMetrics": "sales.*,orders",
     "PullHosts": "data.example.com,files.example.org",
     "PullObjects": "arn:aws:s3:::partner-exports/*,arn:aws:s3:::other-exports/daily/*",
     "PullSecretPrefix": "theirs-",

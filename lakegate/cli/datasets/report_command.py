@@ -7,20 +7,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
-from lakegate.base.json_codec import DOCUMENT_NAME, omit_default, select_fields
-from lakegate.base.text import plural
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import DOCUMENT_NAME, omit_default, select_fields, sha256_of
+from lakegate.base.text import dataset_name, plural
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, gate_command, usable, write_text
-from lakegate.cli.options import DatasetName, Days
+from lakegate.cli.options import DatasetName, Days, OptionalDatasetName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.datasets.dataset_names import dataset_named
+from lakegate.gate.datasets.datasets_overview import overview
 from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, observe_report, report_dataset
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.registry.version_in_use import NextDataset, labels_of_dataset, next_dataset
+from lakegate.gate.effects import Alarm
+from lakegate.gate.registry.version_in_use import NextDataset, next_dataset
 from lakegate.report.dataset_report import DatasetHistory, last_times, render_dataset
+from lakegate.report.overview_page import LEGEND, DatasetsOverview, letters, minute, render_overview
 from lakegate.verdict.verdict import Verdict
 
 # ---- `lakegate report` ----
@@ -28,6 +32,7 @@ from lakegate.verdict.verdict import Verdict
 
 HTML = (
     "Write an HTML page into a file, to pass on: deliveries over time, freshness, reasons, the pass share of each rule."
+    " Of all datasets also into a folder, with a page for each."
 )
 SHOWN = 10
 """Rules on the terminal."""
@@ -111,25 +116,28 @@ class DatasetReport:
 @gate_command
 def report(
     dependencies: Dependencies,
-    dataset: DatasetName,
+    dataset: OptionalDatasetName = None,
     *,
     page: Annotated[Path | None, Option("--html", help=HTML)] = None,
     days: Days = 30,
-) -> CommandResult[DatasetReport]:
+) -> CommandResult[DatasetReport | DatasetsOverview]:
     """Show how a dataset has done: deliveries over time, freshness and its service level, reasons, how often each rule passed.
+
+    Without a name, show all datasets: owner, last accepted, due, the newest ten verdicts, what is open and planned.
 
     All of it is from the index of finished deliveries. The rules are those of the latest delivery's contract version.
 
     Example: lakegate report orders --days 90 --html orders.html
     """
+    if dataset is None:
+        if page is not None:
+            _usable_folder(page)
+        return _report_all(dependencies, page, days)
     if page is not None:
         usable("--html", page, (".html",), ())
     chain = dataset_named(dependencies, dataset)
     found = report_dataset(dependencies, chain, dependencies.now - timedelta(days=days))
     following = next_dataset(dependencies, chain)
-    found.replaced_by = following.in_words() if following else ""
-    labels = labels_of_dataset(dependencies, chain)
-    found.name, found.owner = labels.get("name", ""), labels.get("owner", "")
     if page is not None:
         write_text("--html", page, render_dataset(found))
     return CommandResult(_dataset_report(found, following), _in_words(found, days, page))
@@ -171,6 +179,79 @@ def _dataset_report(found: DatasetHistory, following: NextDataset | None) -> Dat
         freshness=Freshness(None if limit is None else float(limit), ages),
         next=following,
     )
+
+
+# ---- `lakegate report` without a name ----
+
+
+OVERVIEW_COLUMNS: Final = ("dataset", "owner", "last accepted", "due", "verdicts", "rejected", "open", "planned")
+PAGES: Final = "datasets"
+"""The folder of the pages of single datasets, beside the one of all."""
+
+
+def _usable_folder(page: Path) -> None:
+    """InputError where the page, or the folder of pages, cannot be written."""
+    if page.suffix:
+        usable("--html", page, (".html",), ())
+    elif page.exists() and not page.is_dir():
+        raise InputError(f"--html {page}: this is a file; name a folder, or a file that ends in .html")
+
+
+def _report_all(dependencies: Dependencies, page: Path | None, days: int) -> CommandResult[DatasetsOverview]:
+    found, unreadable = overview(dependencies), list[str]()
+    if page is not None:
+        addresses: dict[str, str] = {}
+        index = page
+        if not page.suffix:
+            index = page / "index.html"
+            addresses, unreadable = _write_pages(dependencies, found, page / PAGES, days)
+        write_text("--html", index, render_overview(found, addresses))
+    return CommandResult(found, _overview_in_words(found, page, unreadable))
+
+
+def _write_pages(
+    dependencies: Dependencies, found: DatasetsOverview, folder: Path, days: int
+) -> tuple[dict[str, str], list[str]]:
+    """Write a page for each dataset. Returns their addresses, by dataset, and those whose latest plan is lost."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--html {folder} cannot be written: {error.strerror}") from error
+    addresses, unreadable = {}, []
+    for each in found.datasets:
+        name = f"{dataset_name(each.dataset)}-{sha256_of(each.dataset.encode())[:8]}.html"
+        try:
+            text = render_dataset(report_dataset(dependencies, each.dataset, dependencies.now - timedelta(days=days)))
+        except Alarm:
+            unreadable.append(each.dataset)
+            continue
+        write_text("--html", folder / name, text)
+        addresses[each.dataset] = f"{PAGES}/{name}"
+    return addresses, unreadable
+
+
+def _overview_in_words(found: DatasetsOverview, page: Path | None, unreadable: list[str]) -> Iterator[Word]:
+    yield found.in_words()
+    if found.datasets:
+        rows = (
+            (
+                each.title if each.name is None else f"{each.title} ({each.dataset})",
+                each.owner or "",
+                minute(each.last_accepted),
+                f"missed {minute(each.due)}" if each.missed else minute(each.due),
+                letters(each.verdicts),
+                each.share_in_words,
+                "; ".join(each.open),
+                ", ".join(f"{step.what} on {step.at[:10]}" for step in each.planned),
+            )
+            for each in found.by_urgency()
+        )
+        yield Grid(OVERVIEW_COLUMNS, rows, ("rejected",), ("verdicts",))
+        yield LEGEND
+    for name in unreadable:
+        yield f"{name}: no page, because the plan of its latest delivery is lost (`lakegate doctor`)"
+    if page is not None:
+        yield f"{page}: report written"
 
 
 # ---- `lakegate observe report` ----

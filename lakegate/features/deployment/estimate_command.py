@@ -37,6 +37,8 @@ REQUESTS: Final = 0.001
 """USD, at most, of a delivery: three short invocations, some forty requests, traces and logs (docs/deploy.md, Costs)."""
 QUIET_MONTH: Final = 17.0
 """USD, at most: schedules, polling, metrics and alarms of a stack (docs/deploy.md, Costs)."""
+DATASET_MONTH: Final = 1.2
+"""USD of the four custom metrics of a dataset (`DatasetMetrics`; docs/cost.md)."""
 KEY_MONTH: Final = 1.0
 """USD of a KMS key."""
 DEFAULTS: Final[Mapping[str, str]] = {
@@ -92,6 +94,9 @@ def estimate(
     *,
     deliveries: Annotated[int, Option(min=1, max=10_000_000, help="How many a day.")] = 1_000,
     size: Annotated[str, Option(help="Bytes of each, such as 10MB.")] = "10MB",
+    metrics_of: Annotated[
+        int, Option(min=0, max=100_000, help="How many datasets have metrics of their own (DatasetMetrics).")
+    ] = 0,
 ) -> CommandResult[CostEstimate]:
     """Estimate what a month of deliveries costs with each profile, by list prices of us-east-1, and whether they fit.
 
@@ -103,7 +108,7 @@ def estimate(
     Example: lakegate stack estimate --deliveries 1000 --size 10MB
     """
     length = size_of(size)
-    costs = tuple(monthly_cost(profile, deliveries, length) for profile in DeploymentProfile)
+    costs = tuple(monthly_cost(profile, deliveries, length, metrics_of) for profile in DeploymentProfile)
     rows = [
         (cost.profile, cost.way, _time(cost.seconds), *map(_money, (cost.evaluation, cost.others, cost.total)))
         for cost in costs
@@ -124,12 +129,12 @@ def size_of(text: str) -> int:
     return int(match[1]) * UNITS[(match[2] or "").upper()]
 
 
-def monthly_cost(profile: DeploymentProfile, deliveries: int, size: int) -> MonthlyCost:
-    """About what a month costs: `deliveries` a day, of `size` bytes each."""
+def monthly_cost(profile: DeploymentProfile, deliveries: int, size: int, metrics_of: int = 0) -> MonthlyCost:
+    """About what a month costs: `deliveries` a day, of `size` bytes each; `metrics_of`: datasets with metrics of their own."""
     values = {**DEFAULTS, **PROFILES[profile]}
     count = deliveries * DAYS
     keys = sum(KEY_MONTH for each in ("KmsKey", "SigningKey") if values.get(each))
-    others = QUIET_MONTH + keys + count * REQUESTS
+    others = QUIET_MONTH + keys + count * REQUESTS + metrics_of * DATASET_MONTH
     if size < int(values["SmallFileBytes"]):
         seconds = INVOCATION_SECONDS + FUNCTION_SECONDS * size / BYTES_OF_AN_EXECUTOR
         one = cost_of_invocation(PRICES, seconds, FUNCTION_MEGABYTES).money

@@ -9,6 +9,7 @@ from typing import Final
 
 from lakegate.base.extension_points import load_extensions
 from lakegate.features.http_api.contracts_api import contract, contracts, publish, retire
+from lakegate.features.http_api.datasets_api import datasets
 from lakegate.features.http_api.routes_api import RouteBody, add, remove, routes, routes_of_contract
 from lakegate.features.http_api.workloads_api import transition, workload, workloads
 from lakegate.gate.person_decisions import PERSON_DECISIONS, WantedDecision
@@ -83,6 +84,15 @@ REMOVE_ROUTE: Final = Endpoint(
     query=("prefix",),
 )
 
+FIND_DATASETS: Final = Endpoint(
+    "findDatasets",
+    datasets,
+    READ,
+    "All datasets: owner, last accepted, due, newest verdicts, rejected rows, what is open and planned",
+    {200: "DatasetsOverview"},
+    (404,),
+)
+
 ROUTES: Final[Mapping[str, Endpoint]] = {
     "POST /api/v1/data-contract": PUBLISH_CONTRACT,
     "PUT /api/v1/data-contract/{id}": replace(
@@ -130,6 +140,8 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
     "POST /api/v1/data-contract/{id}/workload/{workload}/transition": TRANSITION.of_contract(
         "The same for a delivery to one contract"
     ),
+    "GET /api/v1/dataset": FIND_DATASETS,
+    "GET /api/v1/data-contract/{id}/dataset": FIND_DATASETS.of_contract("The same for one contract"),
     "GET /api/v1/route": Endpoint(
         "findRoutes",
         routes,

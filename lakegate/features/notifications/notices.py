@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -36,6 +37,7 @@ from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, run_due
 from lakegate.gate.send_messages import Delivered, MessageListener
 from lakegate.gate.table import due_at
+from lakegate.report.overview_page import StandingCause
 from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -270,6 +272,25 @@ def _attributes(notice: ChannelNotice) -> dict[str, Any]:
     if notice.ended:
         index["expires"] = int((instant_of(notice.ended) + MESSAGE_LIFE).timestamp())
     return index
+
+
+def open_causes(dependencies: Dependencies, datasets: Iterable[DatasetState]) -> dict[str, tuple[StandingCause, ...]]:
+    """What the channels of datasets were notified of and is not resolved, by dataset; each once, however many channels got it."""
+    ids = {ChannelNotice(each.name, channel).id for each in datasets for channel in channels_of(each)}
+    found: defaultdict[str, dict[tuple[str, str], OpenCause]] = defaultdict(dict)
+    for notice in notices(dependencies).written(sorted(ids)).values():
+        for cause in notice.causes:
+            if not cause.resolved and cause.kind not in ONCE:
+                of_dataset = found[notice.dataset]
+                known = of_dataset.setdefault((cause.kind, cause.title), cause)
+                of_dataset[cause.kind, cause.title] = min(known, cause, key=attrgetter("first"))
+    return {
+        name: tuple(
+            StandingCause(cause.kind, cause.title, cause.count, cause.first)
+            for cause in sorted(causes.values(), key=attrgetter("first", "title"))
+        )
+        for name, causes in found.items()
+    }
 
 
 def dead_notices(dependencies: Dependencies, limit: int) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.base.timestamps import instant_of
 from lakegate.gate.ledger.blocks import Block, deliveries
+from lakegate.gate.registry.version_in_use import labels_of_dataset, next_dataset
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.report.dataset_report import DatasetHistory, DeadlineStatus, ReportedDelivery, history_of
@@ -109,6 +110,9 @@ def report_dataset(dependencies: Dependencies, chain: str, since: datetime) -> D
         DeadlineStatus(deadline.name, deadline.seconds, ended[deadline.name], ended[deadline.name] < now)
         for deadline in current.deadlines
     )
+    labels, following = labels_of_dataset(dependencies, chain), next_dataset(dependencies, chain)
+    found.name, found.owner = labels.get("name", ""), labels.get("owner", "")
+    found.replaced_by = following.in_words() if following else ""
     return found
 
 

@@ -21,7 +21,6 @@ from lakegate.gate.ledger.signatures import KEY, Signature, SignedText, fingerpr
 from lakegate.gate.ports import UNSIGNED, Message, SigningKey, SigningKeys
 from lakegate.gate.table import (
     HEAD,
-    MOST_WRITES,
     AllOf,
     Condition,
     ConditionName,
@@ -35,6 +34,7 @@ from lakegate.gate.table import (
     Tables,
     Write,
     all_readable,
+    batched_rows,
     read_row,
 )
 from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule
@@ -194,13 +194,13 @@ class Ledger:
     def heads(self, chains: Sequence[str]) -> tuple[Head, ...]:
         """The tops of these chains, in their order; each strongly consistent, but not of one moment. Raises Throttled."""
         keys = [head_key(chain) for chain in chains]
-        tops = dict(all_readable(self.table, self._batched(keys), lambda row: (row.key, _top(row))))
+        tops = dict(all_readable(self.table, batched_rows(self.table, keys), lambda row: (row.key, _top(row))))
         return tuple(tops.get(key, Head(HEAD, GENESIS)) for key in keys)
 
     def digests(self, places: Sequence[tuple[str, int]]) -> tuple[str, ...]:
         """The digest of the block at each chain and height, computed of what is stored; empty where there is none. As `heads`."""
         keys = [RowKey(TableName.LEDGER, *place) for place in places]
-        stored = {row.key: hashlib.sha3_256(_stored(row)).hexdigest() for row in self._batched(keys)}
+        stored = {row.key: hashlib.sha3_256(_stored(row)).hexdigest() for row in batched_rows(self.table, keys)}
         return tuple(stored.get(key, "") for key in keys)
 
     def blocks(self, chain: str, above: int = -1, *, strict: bool = True) -> tuple[AnyBlock, ...]:
@@ -288,10 +288,6 @@ class Ledger:
             writes[:2] = block_writes(record, signer)[1:]
             writes.append(Put(Row(_key_of_key(record.chain), {"key": record.content["key"]})))
         self.table.transact(writes)
-
-    def _batched(self, keys: Sequence[RowKey]) -> Iterator[Row]:
-        for first in range(0, len(keys), MOST_WRITES):
-            yield from self.table.batch(keys[first : first + MOST_WRITES])
 
 
 def record_writes(record: Record) -> list[Write]:

@@ -22,7 +22,6 @@ from lakegate.gate.registry.registry_rows import (
     is_among,
 )
 from lakegate.gate.table import (
-    MOST_WRITES,
     AllOf,
     AnyOf,
     CheckRow,
@@ -40,6 +39,7 @@ from lakegate.gate.table import (
     Write,
     all_readable,
     at_revision,
+    batched_rows,
     read_row,
 )
 
@@ -83,10 +83,7 @@ class Registry:
     def missing(self, seen: RegistrySnapshot) -> RegistrySnapshot:
         """Those versions and routes of a contract, as `contract` returned it, whose own rows are absent or others."""
         wanted = _own_rows(seen)
-        keys = tuple(wanted)
-        there: dict[RowKey, Row] = {}
-        for start in range(0, len(keys), MOST_WRITES):
-            there |= {row.key: row for row in self.table.batch(keys[start : start + MOST_WRITES])}
+        there = {row.key: row for row in batched_rows(self.table, tuple(wanted))}
         return RegistrySnapshot(
             tuple(version for version in seen.versions if _is_other(there, wanted[_version_key(version)])),
             tuple(route for route in seen.routes if _is_other(there, wanted[_route_key(route.bucket, route.prefix)])),

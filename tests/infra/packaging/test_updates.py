@@ -82,6 +82,7 @@ EXPECTED = {
     "NamingSenders": f"{NAMES_OBJECTS} +NamedMapping +NamedQueue +NamedQueuePolicy +NamedWaits",
     "PullObjects": NAMES_OBJECTS,
     "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
+    "DatasetMetrics": "NotifyFunction SweepFunction",
     "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole SchedulerRole",
     "EmrApplicationId": (
         "-Application ApiRole Dashboard DeployerServicesPolicy DoctorPolicy EnginePolicy Functions JobRole MovedRule "

@@ -18,6 +18,8 @@ from lakegate.aws.lambda_runtime import HandlerError, of_error, shape
 from lakegate.aws.settings import read
 from lakegate.aws.wiring import bootstrap
 from lakegate.base.errors import LakegateError, PortError, Throttled, Unfinished
+from lakegate.base.json_codec import encode
+from lakegate.base.timestamps import moment
 from lakegate.gate.datasets.dataset_states import DatasetState
 from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.delivery.delivery_row import Waiting, WaitsFor, workload_id, workload_row
@@ -25,10 +27,13 @@ from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Workloads
 from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import OVERVIEW
 from lakegate.gate.ports import Address, Message
 from lakegate.gate.table import Put
+from lakegate.report.overview_page import DatasetsOverview
 from tests.fakes import Memory
 from tests.simulation.environment import PREFIX, TIMING, Environment
+from tests.unit.report.test_overview_page import summary
 
 CANARY = "Erika.Mustermann@example.com"
 KEYS = json.loads((Path(__file__).parents[1] / "aws/keys.json").read_text())
@@ -251,6 +256,27 @@ def test_a_delivery_is_measured_once(stand: Stand) -> None:
         [131.2],
         [612.4],
     )
+
+
+def test_a_dataset_has_metrics_of_its_own_where_the_stack_says_so(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its deliveries by the turn that marked their messages as sent, its age by each sweep; an absent overview is no failure."""
+    monkeypatch.setenv("LAKEGATE_DATASET_METRICS", "sales.*")
+    now = stand.memory.clock.now()
+    body = {"line": "sales.eu/orders_v1", "verdict": "accepted", "rows": 10, "rejected_rows": 0, "seconds": 60}
+    stand.memory.post(Message("m", "w", "published", json.dumps(body), now - timedelta(minutes=5)))
+    for handler in (notify_handler.handler, notify_handler.handler, sweep_handler.handler):
+        call(handler, {})
+    accepted = summary("sales.eu/orders_v1", last_accepted=moment(now - timedelta(minutes=3)))
+    overview = json.dumps(encode(DatasetsOverview(moment(now), (accepted,)))).encode()
+    stand.memory.objects.put(Address("lake", OVERVIEW), overview)
+    call(sweep_handler.handler, {})
+    lines = [json.loads(line) for line in stand.written().splitlines() if '"dataset"' in line]
+    found = [{name: value for name, value in line.items() if name.startswith("Dataset")} for line in lines]
+
+    assert found[0] == {"DatasetRows": [10.0], "DatasetRejectedShare": [0.0], "DatasetMinutesToVerdict": [1.0]}
+    assert [list(each) for each in found[1:]] == [["DatasetMinutesSinceAccepted"]]
 
 
 def test_a_failure_is_logged_and_counted(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from lakegate.plan.result import Columns, MalformedRecords, Measured, Measuremen
 from lakegate.report.delivery_report import PastDelivery, Report, render, render_unmeasured
 from lakegate.verdict.verdict import Counts, Verdict, judge
 
-VOID = {"meta", "rect", "line"}
+VOID = {"meta", "rect", "line", "br"}
 
 
 class Page(HTMLParser):

@@ -7,6 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from lakegate.aws.dataset_metrics import DatasetMetric
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
@@ -52,6 +53,13 @@ def test_a_run_costs_what_its_workers_are_billed() -> None:
 
     assert found.evaluation == pytest.approx(30_000 * (4 * 0.052624 + 14 * 0.0057785) * 120 / 3600, abs=0.01)
     assert found.total == (found.evaluation or 0) + found.others
+
+
+def test_metrics_of_datasets_are_paid_for_each() -> None:
+    """Four metrics of 0.30 USD, as docs/cost.md says."""
+    without, ten = (monthly_cost(DeploymentProfile.TRIAL, 1, 1_000, number).others for number in (0, 10))
+
+    assert round(ten - without, 2) == round(10 * len(DatasetMetric) * 0.30, 2) == 12.0
 
 
 def test_executors_share_large_files_within_the_vcpu_of_the_profile() -> None:

@@ -19,7 +19,7 @@ from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
-from lakegate.gate.lake_layout import manifest_key, segment_key
+from lakegate.gate.lake_layout import OVERVIEW, OVERVIEW_PAGE, manifest_key, segment_key
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
@@ -212,8 +212,8 @@ def test_a_segment_that_an_earlier_worker_wrote_is_kept() -> None:
     assert manifest_of(env) == complete
 
 
-def test_only_heads_are_marked_to_expire() -> None:
-    """The lifecycle rule of replaced heads finds them by a tag that nothing else has: data and segments stay for ever."""
+def test_only_heads_and_overviews_are_marked_to_expire() -> None:
+    """The lifecycle rule of replaced heads finds them by a tag that no data has: data and segments stay for ever."""
     env = settled(b"good:1", b"good:2", b"good:3").env
     tagged = {
         (key, env.memory.objects.tags[each.version])
@@ -222,7 +222,7 @@ def test_only_heads_are_marked_to_expire() -> None:
         if each.version in env.memory.objects.tags
     }
 
-    assert tagged == {(WHERE.key, "manifest")}
+    assert tagged == {(WHERE.key, "manifest"), (OVERVIEW, "manifest"), (OVERVIEW_PAGE, "manifest")}
 
 
 def test_what_a_delivery_writes_does_not_grow_with_its_line() -> None:
