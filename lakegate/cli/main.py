@@ -58,6 +58,7 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "approve": "lakegate.cli.deliveries.decide_command:approve",
         "decline": "lakegate.cli.deliveries.decide_command:decline",
         "cancel": "lakegate.cli.deliveries.decide_command:cancel",
+        "recall": "lakegate.cli.deliveries.decide_command:recall",
     },
     "Operate": {
         "route": "lakegate.cli.contracts.route_command:app",

@@ -171,7 +171,8 @@ def _verdict(each: DeliveryStatus) -> tuple[str, str]:
         is_over = each.state is State.FAILED
         last = CAUSE_TEXTS[each.failed_attempts[-1].cause]
         words += f": {last}" if is_over else f", attempt {each.attempt} of {each.attempts}"
-    return COLOURS.get(each.verdict or "", ("", words))
+    colour, verdict = COLOURS.get(each.verdict or "", ("", words))
+    return colour, f"{verdict}, {each.not_current}" if each.not_current else verdict
 
 
 def _place(each: DeliveryStatus) -> str:
@@ -194,6 +195,9 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
     yield "contract", f"{of.dataset or of.id} {of.version}{chosen}" if of else "none"
     yield "state", one.standing or _state(one)
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
+    if one.not_current is not None:
+        by = f" by {one.recall.actor} at {one.recall.at}: {one.recall.reason}" if one.recall else " by a later delivery"
+        yield "current", f"no: {one.not_current}{by}"
     yield from _person(one)
     yield from (("reason", reason) for reason in one.reasons)
     if one.problem:
