@@ -9,7 +9,9 @@ from lakegate.gate.person_decisions import (
     WantedApproval,
     WantedCancellation,
     WantedDecline,
+    WantedRecall,
     WantedReplay,
+    WantedRestoration,
     WantedWaiver,
 )
 
@@ -32,3 +34,11 @@ def cancel(dependencies: Dependencies, workload: str, reason: str) -> Steps[str]
 
 def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[str]:
     return decide(dependencies, workload, WantedWaiver("waive", reason, expires))
+
+
+def recall(dependencies: Dependencies, workload: str, reason: str) -> Steps[str]:
+    return decide(dependencies, workload, WantedRecall("recall", reason))
+
+
+def restore(dependencies: Dependencies, workload: str, reason: str) -> Steps[str]:
+    return decide(dependencies, workload, WantedRestoration("restore", reason))

@@ -42,7 +42,7 @@ from lakegate.features.notifications.message_text import NotificationDocument
 from lakegate.gate.datasets.freshness_deadlines import LateEvent
 from lakegate.gate.datasets.lifecycle import LifecycleEvent
 from lakegate.gate.datasets.manifest_documents import Manifest
-from lakegate.gate.event_bodies import DATASET_KINDS, DatasetEventDetail, EventDetail
+from lakegate.gate.event_bodies import DATASET_KINDS, RECALLS, DatasetEventDetail, EventDetail, RecallEvent
 from lakegate.gate.ledger.blocks import FORMAT, Block, Record
 from lakegate.gate.ledger.record_contents import CONTENTS
 from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument
@@ -85,6 +85,7 @@ def _event(kind: str, **members: Json) -> Json:
 BODIES: Final[dict[str, type]] = {
     **dict.fromkeys(DATASET_KINDS, LifecycleEvent),
     "late": LateEvent,
+    **dict.fromkeys(RECALLS, RecallEvent),
     **{kind: load_extension("dataset events", kind) for kind in names("dataset events")},
 }
 """By the kind of an event about a dataset."""
@@ -111,6 +112,7 @@ BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
         "properties": {"format": {"const": FORMAT}},
         "dependentSchemas": {
             "slices": {"properties": {"kind": {"const": "published"}}},
+            "supersedes": {"properties": {"kind": {"const": "published"}}},
             "watermark": {"required": ["slices"], "properties": {"slices": {"minItems": 1}}},
         },
     },

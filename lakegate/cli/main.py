@@ -68,6 +68,7 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "approve": "lakegate.cli.deliveries.decide_command:approve",
         "decline": "lakegate.cli.deliveries.decide_command:decline",
         "cancel": "lakegate.cli.deliveries.decide_command:cancel",
+        "recall": "lakegate.cli.deliveries.decide_command:recall",
     },
     "Operate": {
         "pause": "lakegate.cli.datasets.pause_command:pause",

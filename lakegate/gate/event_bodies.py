@@ -83,9 +83,28 @@ class EventDetail:
     body: EventBody
 
 
+@dataclass(frozen=True, slots=True)
+class RecallEvent:
+    """The body of an event about an accepted delivery that was recalled, or restored."""
+
+    dataset: NotEmpty = field(metadata=DATASET_KEY)
+    workload: Sha256
+    height: Exact
+    """Of its block."""
+    actor: NotEmpty
+    """ARN or identity of the person."""
+    reason: NotEmpty
+    current: bool
+    """Whether the delivery is part of the current state now; a restored one is not where another one supersedes it."""
+    subscribers: tuple[EventSubscriber, ...]
+    """All of the dataset."""
+
+
+RECALLS = ("recalled", "restored")
+"""The kinds of events about a delivery that a person took out of the current state of its dataset, or put back."""
 DATASET_KINDS = (
     *("draft", "active", "deprecated", "sunset", "retired", "planned", "breaking"),
-    *("late", *names("dataset events")),
+    *("late", *RECALLS, *names("dataset events")),
 )
 """The kinds of events about a dataset: those of its lifecycle, then those with a body of their own, most of them by features."""
 
@@ -95,8 +114,8 @@ class DatasetEventDetail:
     """The detail of an event about a dataset.
 
     The stack puts it on its event bus when the lifecycle of a dataset changes or is planned to, when its accepted data
-    drifts, when it misses a service level, when its data cannot be fetched, and when its accepted data was measured by
-    schedule (docs/events.md).
+    drifts, when it misses a service level, when a delivery is recalled or restored, when its data cannot be fetched, and when
+    its accepted data was measured by schedule (docs/events.md).
     """
 
     id: NotEmpty

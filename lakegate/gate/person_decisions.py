@@ -74,7 +74,27 @@ class WantedCancellation:
     """One line, which every consumer can read."""
 
 
-WantedDecision: TypeAlias = WantedReplay | WantedWaiver | WantedApproval | WantedDecline | WantedCancellation
+@dataclass(frozen=True, slots=True)
+class WantedRecall:
+    """An accepted delivery is taken out of the current state of its dataset."""
+
+    transition: Literal["recall"]
+    reason: Reason
+    """One line, which every consumer can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRestoration:
+    """A delivery that was recalled is put back."""
+
+    transition: Literal["restore"]
+    reason: Reason
+    """One line, which every consumer can read."""
+
+
+WantedDecision: TypeAlias = (
+    WantedReplay | WantedWaiver | WantedApproval | WantedDecline | WantedCancellation | WantedRecall | WantedRestoration
+)
 
 # ---- What the ledger records of a decision ----
 
@@ -145,6 +165,21 @@ class CancellationContent:
     reason: NotEmpty
 
 
+@dataclass(frozen=True, slots=True)
+class RecallContent:
+    """The content of a record: a person takes an accepted delivery out of the current state of its dataset."""
+
+    workload: NotEmpty
+    height: Exact
+    """Of its block."""
+    reason: NotEmpty
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreContent(RecallContent):
+    """The content of a record: a person puts a delivery back that was recalled."""
+
+
 # ---- The table ----
 
 
@@ -197,6 +232,18 @@ PERSON_DECISIONS: Final[Mapping[str, PersonDecision]] = {
         {"cancellation": RecordContent(CancellationContent, ("workload", "reason"))},
         "lakegate.gate.delivery.cancel_delivery:CANCEL",
         waivable=False,
+    ),
+    "recall": PersonDecision(
+        WantedRecall,
+        "recalled",
+        {"recall": RecordContent(RecallContent, ("workload", "height", "reason"))},
+        "lakegate.gate.datasets.recall_delivery:RECALL",
+    ),
+    "restore": PersonDecision(
+        WantedRestoration,
+        "restored",
+        {"restore": RecordContent(RestoreContent, ("workload", "height", "reason"))},
+        "lakegate.gate.datasets.recall_delivery:RESTORE",
     ),
 }
 """By name, in the order in which texts list them."""

@@ -13,6 +13,7 @@ from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate import lake_layout
+from lakegate.gate.datasets.delivery_standing import standing_of
 from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import (
     CAUSE_TEXTS,
@@ -31,7 +32,7 @@ from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import uri_of
-from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.ledger.blocks import Block, Record
 from lakegate.gate.ports import every_version
 from lakegate.gate.registry.version_in_use import NextDataset, next_dataset
 from lakegate.gate.waiting import waiting_of
@@ -158,6 +159,15 @@ class OriginOfContent:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallOfDelivery:
+    """The act by which a person took an accepted delivery out of the current state, or put it back."""
+
+    actor: str
+    reason: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryStatus:
     """A delivery. Times are ISO 8601."""
 
@@ -195,6 +205,10 @@ class DeliveryStatus:
     replay_of: str | None
     replayed_by: str | None
     waiver: WaiverOfDelivery | None
+    not_current: str | None
+    """Of an accepted delivery that is not part of the current state of its dataset: `recalled` or `superseded`."""
+    recall: RecallOfDelivery | None
+    """Of a delivery that is recalled."""
     duplicate_of: OriginOfContent | None
     archived: bool = field(default=False, kw_only=True, metadata={OMITTED: True})
     """Whether its row has left the table for the lake: a finished delivery of long ago."""
@@ -235,6 +249,8 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
     first = first_of_content(turn) if decision and DUPLICATE in decision.reasons else None
     again = dependencies.workloads.find(replay_id(row.id)) if state is State.QUARANTINED and delivery.row else None
     candidate = row.candidate if state in PASSIVE_STATES else None
+    place = (block.chain, block.height) if block else (pin.dataset, row.height) if pin else None
+    there = standing_of(dependencies, *place) if place and state is State.PUBLISHED else None
     return select_fields(
         DeliveryStatus,
         counted,
@@ -261,6 +277,8 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
         replayed_by=again and again.id,
         waiver=waiver
         and select_fields(WaiverOfDelivery, waiver, expired=waiver.has_expired(dependencies.now.isoformat())),
+        not_current=there and there.not_current,
+        recall=_recall(there.decided) if there and there.recalled else None,
         duplicate_of=first and select_fields(OriginOfContent, first, workload=first.id),
         standing=standing(row) if delivery.row else STANDING[state],
         waits=waiting_of(turn) if delivery.row else None,
@@ -274,6 +292,10 @@ def one_delivery(dependencies: Dependencies, delivery: Delivery) -> DeliveryStat
     """The same for one delivery alone: with what replaces its dataset."""
     one = delivery_status(dependencies, delivery)
     return replace(one, next=next_dataset(dependencies, one.contract.dataset)) if one.contract else one
+
+
+def _recall(record: Record | None) -> RecallOfDelivery | None:
+    return RecallOfDelivery(record.actor, record.content["reason"], record.system_time) if record else None
 
 
 def _reason(dependencies: Dependencies, reason: str, first: Delivery | None) -> str:
@@ -359,7 +381,7 @@ class DecidedDelivery(ABC):
 
     @classmethod
     @abstractmethod
-    def of(cls, row: Workload, *, started: bool) -> Self:
+    def of(cls, dependencies: Dependencies, row: Workload, *, started: bool) -> Self:
         """The result: `row` is the workload that goes on now."""
 
 
@@ -374,7 +396,7 @@ class AnsweredDelivery(DecidedDelivery):
     reasons: tuple[str, ...]
 
     @classmethod
-    def of(cls, row: Workload, *, started: bool) -> Self:  # noqa: ARG003 - the answer says it
+    def of(cls, dependencies: Dependencies, row: Workload, *, started: bool) -> Self:  # noqa: ARG003 - the answer says it
         """The result of an answer."""
         reasons, answer = row.decision.reasons if row.decision else (), row.required(row.answer)
         return select_fields(cls, row.decision, row, workload=row.id, reasons=reasons, answer=answer)
@@ -392,10 +414,30 @@ class WaivedDelivery(DecidedDelivery):
     """False: it was waived before."""
 
     @classmethod
-    def of(cls, row: Workload, *, started: bool) -> Self:
+    def of(cls, dependencies: Dependencies, row: Workload, *, started: bool) -> Self:  # noqa: ARG003 - the row says it
         """The result of a waiver."""
         waiver = row.required(row.waiver)
         return select_fields(cls, row.decision, row, workload=row.id, waiver=waiver, started=started)
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledDelivery(DecidedDelivery):
+    """An accepted delivery that a person recalled or restored."""
+
+    workload: str
+    dataset: str = field(metadata=DATASET_KEY)
+    height: int
+    not_current: str | None
+    """As `DeliveryStatus` has it."""
+    decided: RecallOfDelivery
+
+    @classmethod
+    def of(cls, dependencies: Dependencies, row: Workload, *, started: bool) -> Self:  # noqa: ARG003 - the record says it
+        """The result of a recall or restoration."""
+        standing = standing_of(dependencies, row.pinned.dataset, row.height)
+        decided = _recall(standing.decided)
+        assert decided is not None
+        return cls(row.id, standing.dataset, standing.height, standing.not_current, decided)
 
 
 def replay_of(row: Workload, before: str, *, started: bool) -> StartedReplay:

@@ -132,7 +132,7 @@ class StackFacade:
         _refuse_contract(contract)
         before = find_delivery(self.working, name, LATEST)
         already = self.working.workloads.find(replay_id(before.id))
-        return form.of(self._decided(before, wanted), started=already is None)
+        return form.of(self.working, self._decided(before, wanted), started=already is None)
 
     def contracts(
         self, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None

@@ -17,6 +17,7 @@ from lakegate.base.errors import InputError, NotFound
 from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import decode_document
 from lakegate.gate.datasets.compare_manifest import DIALECT, copy_faults, unknown_members
+from lakegate.gate.datasets.current_deliveries import not_current
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.dataset_states import DatasetStatus
 from lakegate.gate.datasets.manifest_documents import Manifest, ManifestHead
@@ -216,7 +217,7 @@ def compared_files(
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; `lakegate get {dataset} DIR` fills one")
-    erasures, count = erasures_of(blocks), 0
+    erasures, state, count = erasures_of(blocks), not_current(blocks), 0
     places: dict[str, AnyBlock] = {}
     damaged: list[DamagedObject] = []
     for block in listed_deliveries(blocks):
@@ -229,6 +230,8 @@ def compared_files(
             file = file_of(f"accepted/{dataset}/", asdict(wanted or judged))
             places[file.place] = block
             count += 1
+            if block.height in state and not (folder / file.place).exists():
+                continue  # `lakegate get` leaves out what is not current, unless it is asked for all
             damage = _damage(folder, file, erasures, slices.get(judged.key), is_wanted=wanted is not None)
             if damage is not None:
                 damaged.append(
@@ -324,6 +327,8 @@ class Fetch:
     wanted: tuple[ListedDelivery, ...]
     done: list[tuple[ListedDelivery, tuple[bool, ...]]] = field(default_factory=list)
     """Each delivery that is there whole, and which of its files were fetched now."""
+    removed: tuple[ListedDelivery, ...] = ()
+    """Deliveries of the folder that are not current any more: their files are taken out of it once all others are there."""
     lost: list[tuple[ListedDelivery, str]] = field(default_factory=list)
     """Deliveries that were left out because an object of them is lost, and which."""
     problem: str = ""
@@ -395,18 +400,34 @@ def bring(
                     hint = "--skip-lost leaves such deliveries out, `lakegate restore` puts the object back"
                     raise DiffersError(f"{error}: {hint}") from None
                 fetch.lost.append((each, str(error)))
+        _remove(fetch)
     except DiffersError as error:
-        fetch.problem = str(error)
+        fetch.problem, fetch.removed = str(error), ()
     finally:
-        # a folder with deliveries states which rules do not hold
-        if fetch.done or (known["deliveries"] and known.get("stale") != fetch.manifest.get("stale")):
+        # a folder with deliveries states which rules do not hold, and which deliveries are not current
+        changed = any(known.get(name) != fetch.manifest.get(name) for name in ("stale", "not_current"))
+        if fetch.done or (known["deliveries"] and changed):
             folder.write(_merged(known, fetch))
+
+
+def _remove(fetch: Fetch) -> None:
+    with _writing(fetch.folder):
+        for file in (file for each in fetch.removed for file in each.files):
+            place = fetch.folder / file.place
+            place.unlink(missing_ok=True)
+            if place.parent.is_dir() and not any(place.parent.iterdir()):
+                place.parent.rmdir()
 
 
 def _merged(known: dict[str, Any], fetch: Fetch) -> dict[str, Any]:
     """The manifest of the folder: what it listed before, and what is there since."""
-    there = {each["height"]: each for each in known["deliveries"]}
+    removed = {each.height for each in fetch.removed}
+    there = {each["height"]: each for each in known["deliveries"] if each["height"] not in removed}
     done = there.keys() | {each.height for each, _ in fetch.done}
     listed = there | {each["height"]: each for each in fetch.manifest["deliveries"] if each["height"] in done}
     height = max(known["height"], fetch.height)
-    return {**fetch.manifest, "height": height, "deliveries": [listed[each] for each in sorted(listed)]}
+    merged = {**fetch.manifest, "height": height, "deliveries": [listed[each] for each in sorted(listed)]}
+    if fetch.height < fetch.since:  # not all is there that is current again: the next run fetches it
+        merged = {name: value for name, value in merged.items() if name != "not_current"}
+        merged |= {name: value for name, value in known.items() if name == "not_current"}
+    return merged

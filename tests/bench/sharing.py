@@ -226,7 +226,9 @@ def asked(folder: Path, lake: DailyLake, runs: int) -> Iterator[str]:
         for where, source in (("lake", LINE), ("folder", str(folder / "daily"))):
             if where == "folder" and wanted.since >= 0:
                 continue  # heights of a dataset are those of its blocks
-            given = read_slices.Reading(source, wanted, events=False, output=None, limit=20, stack="", local=True)
+            given = read_slices.Reading(
+                source, wanted, events=False, every=False, output=None, limit=20, stack="", local=True
+            )
             objects.asked.clear()
             with opened_as(there):
                 answer = dataset_command.read_rows(given).document

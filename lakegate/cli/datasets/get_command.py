@@ -19,7 +19,8 @@ from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, gate_command
 from lakegate.cli.options import DatasetName, Local, TargetFolder
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.gate.datasets.readers_manifest import published_since, whole
+from lakegate.gate.datasets.current_deliveries import ALL_CURRENT
+from lakegate.gate.datasets.readers_manifest import not_current_in, published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import find_delivery
@@ -49,7 +50,19 @@ class FetchedDelivery:
     height: int
     workload: str
     waiver: Waiver | None
+    not_current: str | None
+    """`recalled` or `superseded`; null: it is current."""
     files: tuple[FetchedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedDelivery:
+    """A delivery whose files were taken out of the folder, because it is not current any more."""
+
+    height: int
+    workload: str
+    not_current: str | None
+    """`recalled` or `superseded`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +84,9 @@ class FetchedDataset:
     height: int
     complete: bool
     lost: tuple[LostDelivery, ...]
+    removed: tuple[RemovedDelivery, ...]
+    left_out: int
+    """Deliveries that are not in the folder because they are not current."""
     deliveries: tuple[FetchedDelivery, ...]
     stale: dict[str, Any] = field(metadata=BESIDE)
     """`stale` of the manifest: rules that accepted data does not keep any more."""
@@ -103,6 +119,9 @@ def get(  # noqa: PLR0913 - a command has these options
     quarantined: Annotated[
         bool, Option("--quarantined", help="Of a delivery, in place of DATASET, what is in quarantine.")
     ] = False,
+    every: Annotated[
+        bool, Option("--all", help="Also deliveries that were recalled or superseded, which are left out else.")
+    ] = False,
     local: Local = False,
 ) -> CommandResult[FetchedDataset | FetchedQuarantine]:
     """Download the accepted data of a dataset by its manifest. What is there already is verified and not fetched again.
@@ -112,6 +131,9 @@ def get(  # noqa: PLR0913 - a command has these options
 
     With --quarantined a delivery is named, by its landing key or its workload's id: what was rejected of it is fetched, the
     whole of it, or rows that were rejected alone, each behind its reasons.
+
+    The folder has the current state of the dataset: files of an earlier run whose delivery was recalled or superseded since are
+    removed, and what is current again is fetched, whatever --since says.
 
     A dataset that is deprecated, in sunset or retired is named with its replacement.
 
@@ -127,7 +149,14 @@ def get(  # noqa: PLR0913 - a command has these options
         manifest, height = published_since(dependencies, head, begin)
     else:
         manifest = whole(dependencies, head, height)
-    fetch = Fetch(manifest, height, folder, deliveries(manifest, height))
+    state, before = (ALL_CURRENT if every else not_current_in(each) for each in (head, known))
+    returned = before.returned(state, height)
+    if returned:
+        manifest = whole(dependencies, head, min(returned) - 1)
+    listed = [each for each in deliveries(manifest, NOTHING) if each.height > height or each.height in returned]
+    wanted = tuple(each for each in listed if each.height not in state)
+    there = [each for each in deliveries(known, NOTHING) if each.height in state]
+    fetch = Fetch(manifest, height, folder, wanted, removed=tuple(there))
     size = sum(file.size for each in fetch.wanted for file in each.files)
     with terminal.bytes_arriving(head["line"], size) as arrived:
         bring(dependencies, fetch, known, arrived, skip_lost=skip_lost)
@@ -135,7 +164,7 @@ def get(  # noqa: PLR0913 - a command has these options
         terminal.note(f"lakegate: warning: {text}")
     if fetch.problem:
         terminal.note(f"lakegate: {fetch.problem}")
-    found = _fetched(fetch)
+    found = _fetched(fetch, len(listed) - len(wanted))
     # a part of a name is what one dataset has today, and may be another one's tomorrow
     first = [f"line  {found.dataset}"] if dataset != found.dataset else []
     words = chain(first, _in_words(found, " --local" if local else "", has_problem=bool(fetch.problem)))
@@ -176,7 +205,8 @@ def _time(since: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _fetched(fetch: Fetch) -> FetchedDataset:
+def _fetched(fetch: Fetch, left_out: int) -> FetchedDataset:
+    state = not_current_in(fetch.manifest)
     return FetchedDataset(
         fetch.manifest["line"],
         str(fetch.folder),
@@ -184,11 +214,14 @@ def _fetched(fetch: Fetch) -> FetchedDataset:
         fetch.height,
         not fetch.problem and not fetch.lost,
         tuple(LostDelivery(each.height, each.listed["workload"], why) for each, why in fetch.lost),
+        tuple(RemovedDelivery(each.height, each.listed["workload"], state.why(each.height)) for each in fetch.removed),
+        left_out,
         tuple(
             FetchedDelivery(
                 each.height,
                 each.listed["workload"],
                 Waiver(**each.listed["waiver"]) if "waiver" in each.listed else None,
+                state.why(each.height),
                 tuple(
                     FetchedFile(file.place, file.size, file.checksum or None, was_fetched)
                     for file, was_fetched in zip(each.files, which, strict=True)
@@ -205,8 +238,15 @@ def _in_words(found: FetchedDataset, stack: str, *, has_problem: bool) -> Iterat
         yield from map(_file_in_words, delivery.files)
         if delivery.waiver is not None:
             yield f"waived  height {delivery.height}: {_waived(delivery.waiver)}"
+        if delivery.not_current is not None:
+            yield f"not current  height {delivery.height}: it was {delivery.not_current}"
     yield from (f"lost  height {each.height}: {each.reason}" for each in found.lost)
-    if not found.deliveries and not found.lost and not has_problem:
+    for each in found.removed:
+        yield f"removed  height {each.height}: it was {each.not_current}, and is not current any more"
+    if found.left_out:
+        left = plural(found.left_out, "delivery that is", "deliveries that are")
+        yield f"left out  {left} recalled or superseded: --all has everything"
+    if not found.deliveries and not found.lost and not found.left_out and not has_problem:
         yield f"Nothing of {found.dataset} was accepted above height {found.since}."
     for rule in found.stale.get("stale", {}).get("rules", ()):
         yield f"stale    {rule['rule']} does not hold for all accepted data since {rule['since'][:19]} UTC"

@@ -13,6 +13,7 @@ from lakegate.cli.command_runner import BESIDE, CommandResult, gate_command
 from lakegate.cli.options import TIMES, DatasetName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import DATASET_KEY
+from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
@@ -80,7 +81,11 @@ def history(  # noqa: PLR0913 - a command has these options
         below=below,
         limit=limit,
     )
-    found = tuple(replace(entry, file=_file(dependencies, entry.workload)) for entry in page.entries)
+    state = not_current_at(dependencies, chain)
+    found = tuple(
+        replace(entry, file=_file(dependencies, entry.workload), not_current=state.why(entry.height))
+        for entry in page.entries
+    )
     sections = sections_of(HISTORY_SECTIONS, dependencies, [chain])
     told = {key: section[0][1] for key, section in sections.items() if section}
     words: list[Word] = [_table(found) if found else "No delivery is like that."]
@@ -99,7 +104,7 @@ def _table(found: tuple[FinishedDelivery, ...]) -> Grid:
         (
             str(each.height),
             each.at[:19],
-            each.verdict,
+            f"{each.verdict} ({each.not_current})" if each.not_current else each.verdict,
             each.contract_version or "",
             *("" if number is None else f"{number:,}" for number in (each.rows, each.rejected_rows)),
             _rules(each.rules),

@@ -12,6 +12,7 @@ from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.options import AsJson, DatasetName
 from lakegate.cli.terminal import Grid
+from lakegate.gate.datasets.current_deliveries import not_current
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import at_rest
@@ -58,6 +59,8 @@ class DescribedDelivery(DescribedBlock):
     rejected_rows: int | None
     objects: tuple[LedgerObject, ...]
     waiver: Waiver | None
+    not_current: str | None
+    """Of an accepted one that is not part of the current state: `recalled` or `superseded`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +95,16 @@ def log(
         print_yaml(dependencies, chain)
         return CommandResult(Chain(chain, ()))
     top = dependencies.ledger.head(chain).height
-    blocks = dependencies.ledger.blocks(chain, max(top - (limit or BLOCKS), -1), strict=False)[::-1]
-    found = tuple(_described(dependencies, block) for block in blocks)
+    blocks = dependencies.ledger.blocks(chain, max(top - (limit or BLOCKS), -1), strict=False)
+    state = not_current(blocks)
+    found = tuple(_described(dependencies, block, state.why(block.height)) for block in reversed(blocks))
     table = Grid(COLUMNS, map(_cells, found), NUMBERS, [column for column in COLUMNS if column != "file"])
     return CommandResult(
         Chain(chain, found), [table if found else "No delivery was published or quarantined there yet."]
     )
 
 
-def _described(dependencies: Dependencies, block: AnyBlock) -> DescribedRecord | DescribedDelivery:
+def _described(dependencies: Dependencies, block: AnyBlock, why: str | None) -> DescribedRecord | DescribedDelivery:
     """A block; rows as the delivery's row counts them, else as far as the block does."""
     shared = {"digest": digest(block), "at": block.system_time}
     if isinstance(block, Record):
@@ -108,7 +112,7 @@ def _described(dependencies: Dependencies, block: AnyBlock) -> DescribedRecord |
     delivery = at_rest(dependencies, block)
     decision = delivery.row.decision if delivery.row else None
     counts = decision.counts if decision else None
-    return select_fields(DescribedDelivery, counts, block, **shared, file=delivery.key)
+    return select_fields(DescribedDelivery, counts, block, **shared, file=delivery.key, not_current=why)
 
 
 def _member(value: object) -> str:
@@ -122,5 +126,6 @@ def _cells(block: DescribedRecord | DescribedDelivery) -> tuple[str, ...]:
         what = ", ".join(f"{name} {_member(block.content[name])}" for name in CONTENTS[block.kind].printed)
         return height, at, block.kind, "", "", "", "", f"{what}; by {block.actor}"
     rows, rejected = ("" if each is None else f"{each:,}" for each in (block.rows, block.rejected_rows))
-    verdict = f"{block.verdict} (waived)" if block.waiver else block.verdict
+    notes = ", ".join(filter(None, ("waived" if block.waiver else "", block.not_current or "")))
+    verdict = f"{block.verdict} ({notes})" if notes else block.verdict
     return height, at, verdict, block.contract_version or "", rows, rejected, block.workload[:12], block.file or ""

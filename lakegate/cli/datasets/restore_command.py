@@ -1,4 +1,4 @@
-"""`lakegate restore`: the bytes of a lost accepted object are put back, and recorded."""
+"""`lakegate restore`: a recalled delivery, or the bytes of a lost accepted object, are put back, and recorded."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from lakegate.base.errors import InputError
 from lakegate.base.json_codec import select_fields
 from lakegate.base.text import plural
 from lakegate.cli import terminal
-from lakegate.cli.click_commands import Argument
-from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.click_commands import Argument, Option
+from lakegate.cli.command_runner import CommandResult, facade_command
+from lakegate.cli.deliveries.decide_command import standing_decided
+from lakegate.cli.options import ApiContract
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.ledger.restore_object import LostObject, lost_object, record_restored
+from lakegate.gate.person_decisions import WantedRestoration
+from lakegate.library.described_deliveries import RecalledDelivery
+from lakegate.library.stack import StackFacade
 from lakegate.transfer.download_files import File, is_as_listed
 from lakegate.transfer.upload_files import To, read, send
 
@@ -32,27 +37,47 @@ class RestoredObject:
     version: str
 
 
-@stack_command
+@facade_command
 def restore(
-    there: DeployedStack,
-    key: Annotated[
+    there: StackFacade,
+    name: Annotated[
         str,
         Argument(
-            metavar="OBJECT",
-            help="As `lakegate verify --objects` names it: a key of the lake, or s3://…",
+            metavar="DELIVERY|OBJECT",
+            help="A workload's id, the beginning of one, or a landing key; or a key of the lake, or s3://…, as"
+            " `lakegate verify --objects` names a lost object.",
         ),
     ],
-    file: Annotated[Path, Argument(help="A file with the same bytes.")],
-) -> CommandResult[RestoredObject]:
-    """Put a lost object of an accepted delivery back. Its bytes are those that the ledger states, or nothing is changed.
+    file: Annotated[Path | None, Argument(help="Of a lost object: a file with the same bytes.")] = None,
+    *,
+    reason: Annotated[str | None, Option(help="Of a delivery: why; every consumer can read it.")] = None,
+    contract: ApiContract = None,
+) -> CommandResult[RestoredObject | RecalledDelivery]:
+    """Put a recalled delivery back into the current state of its dataset, or a lost object of an accepted delivery into the lake.
 
+    Example: lakegate restore orders/day.csv --reason "it was of the right month"
     Example: lakegate restore accepted/shop/orders_v1/ingest_date=2026-11-21/workload=613d/part-00000.csv day.csv
 
-    Size and checksum of the file are compared with the block of the delivery. The object gets a new version, which the ledger
-    records, and which the readers' manifest lists. It needs ErasurePolicy and OperatorPolicy.
+    A delivery is current again, unless a later one supersedes it; your ARN and the reason are in the ledger, and subscribers are
+    told. With --api it takes a workload's whole id.
 
-    Exit code: 0 put back, 2 the file has other bytes, or the object is not lost.
+    The bytes of an object are those that the ledger states, or nothing is changed: size and checksum of the file are compared
+    with the block of the delivery. The object gets a new version, which the ledger records, and which the readers' manifest
+    lists. It needs ErasurePolicy and OperatorPolicy.
+
+    Exit code: 0 put back, 2 the delivery was not recalled, the file has other bytes, or the object is not lost.
     """
+    if (file is None) is (reason is None):
+        raise InputError("a delivery is restored with --reason, a lost object with a file that has its bytes")
+    if reason is not None:
+        return standing_decided(there, name, contract, WantedRestoration("restore", reason))
+    assert file is not None
+    if contract is not None:
+        raise InputError("--contract is for deliveries")
+    return _put_back(there.there, name, file)
+
+
+def _put_back(there: DeployedStack, key: str, file: Path) -> CommandResult[RestoredObject | RecalledDelivery]:
     dependencies = there.dependencies()
     name = key.removeprefix(f"s3://{dependencies.places.lake}/")
     lost = lost_object(dependencies, name)

@@ -1,4 +1,4 @@
-"""lakegate approve, decline, cancel, waive: every registered decision."""
+"""lakegate approve, decline, cancel, waive, recall, restore: every registered decision."""
 
 from __future__ import annotations
 
@@ -24,11 +24,20 @@ from lakegate.gate.person_decisions import (
     WantedCancellation,
     WantedDecision,
     WantedDecline,
+    WantedRecall,
+    WantedRestoration,
     WantedWaiver,
 )
 from lakegate.gate.registry.registry_rows import PROPOSALS
 from lakegate.gate.registry.withdraw_version import Withdrawal
-from lakegate.library.described_deliveries import SHORT_ID, STANDING, AnsweredDelivery, WaivedDelivery, in_utc
+from lakegate.library.described_deliveries import (
+    SHORT_ID,
+    STANDING,
+    AnsweredDelivery,
+    RecalledDelivery,
+    WaivedDelivery,
+    in_utc,
+)
 from lakegate.library.published_contracts import ConfirmApproval, PublicationEffects, PublishedVersion, RefusedNumber
 from lakegate.library.stack import StackFacade, open_stack
 from lakegate.lints.linter import LintReport
@@ -103,6 +112,45 @@ def cancel(
     Exit code: 0 cancelled, 2 it cannot be cancelled.
     """
     return _answered(there, workload, contract, WantedCancellation("cancel", reason))
+
+
+# ---- `lakegate recall`, and `lakegate restore` for deliveries ----
+
+
+@facade_command
+def recall(
+    there: StackFacade,
+    workload: Delivery,
+    *,
+    reason: Annotated[str, Option(help="Why; every consumer can read it.", show_default=False)],
+    contract: ApiContract = None,
+) -> CommandResult[RecalledDelivery]:
+    """Take an accepted delivery out of the current state of its dataset. It is idempotent, and deletes nothing.
+
+    Readers leave it out from now on, and its subscribers are told; what it superseded is current again. Your ARN and the reason
+    are in the ledger. To take this back: lakegate restore. With --api it takes a workload's whole id, and readers see it by the
+    next sweep.
+
+    Example: lakegate recall orders/day.csv --reason "the export was of the wrong month"
+
+    Exit code: 0 recalled, 2 it cannot be recalled.
+    """
+    return standing_decided(there, workload, contract, WantedRecall("recall", reason))
+
+
+def standing_decided(
+    there: StackFacade, workload: str, contract: str | None, wanted: WantedRecall | WantedRestoration
+) -> CommandResult[RecalledDelivery]:
+    """The result of a decision about an accepted delivery."""
+    found = there.decide(RecalledDelivery, workload, contract, wanted)
+    did, by = PERSON_DECISIONS[wanted.transition].done, found.decided
+    now = "is current" if found.not_current is None else f"is not current: {found.not_current}"
+    words = (
+        f"{found.workload} is {did} by {by.actor}: {by.reason}",
+        f"Height {found.height} of {found.dataset} {now}.",
+        f"lakegate status {found.workload[:SHORT_ID]}",
+    )
+    return CommandResult(found, words)
 
 
 # ---- `lakegate approve` ----

@@ -188,7 +188,8 @@ def _verdict(each: DeliveryStatus) -> tuple[str, str]:
         is_over = each.state is State.FAILED
         last = CAUSE_TEXTS[each.failed_attempts[-1].cause]
         words += f": {last}" if is_over else f", attempt {each.attempt} of {each.attempts}"
-    return COLOURS.get(each.verdict or "", ("", words))
+    colour, verdict = COLOURS.get(each.verdict or "", ("", words))
+    return colour, f"{verdict}, {each.not_current}" if each.not_current else verdict
 
 
 def _place(each: DeliveryStatus) -> str:
@@ -214,6 +215,9 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
         names = {"own": one.workload[:SHORT_ID], "whom": one.waits.whom, "until": _utc(one.waits.until)}
         yield "waits", WAITS[one.waits.subject].format(**names)
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
+    if one.not_current is not None:
+        by = f" by {one.recall.actor} at {one.recall.at}: {one.recall.reason}" if one.recall else " by a later delivery"
+        yield "current", f"no: {one.not_current}{by}"
     yield from _person(one)
     yield from (("reason", reason) for reason in one.reasons)
     if one.problem:

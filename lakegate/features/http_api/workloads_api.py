@@ -179,7 +179,8 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpResponse
         body = representation(dependencies, row, announced, asked_for(request))
         if isinstance(row, Workload) and kind is not None:
             if kind.is_made(row):
-                return HttpResponse(200, body | request.details(lambda: _result(wanted, row, row.id, started=False)))
+                made = partial(_result, dependencies, wanted, row, row.id, started=False)
+                return HttpResponse(200, body | request.details(made))
             refusal = kind.refusal(row)
         status = body["status"]
         detail = refusal or f"A workload that is `{status}` has no transition `{wanted.transition}`."
@@ -188,17 +189,30 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpResponse
     steps = carry_out(dependencies.without_lease(), row.id, _usable(dependencies, request, wanted))
     after = dependencies.run(steps)
     body = representation(dependencies, after, asked=asked_for(request) if after.id == row.id else "")
-    return HttpResponse(200, body | request.details(lambda: _result(wanted, after, row.id, started=begins)))
+    return HttpResponse(
+        200, body | request.details(lambda: _result(dependencies, wanted, after, row.id, started=begins))
+    )
 
 
-def _result(wanted: WantedDecision, after: Workload, before: str, *, started: bool) -> StartedReplay | DecidedDelivery:
+def _result(
+    dependencies: Dependencies, wanted: WantedDecision, after: Workload, before: str, *, started: bool
+) -> StartedReplay | DecidedDelivery:
     """The output of the command of the transition."""
-    from lakegate.library.described_deliveries import AnsweredDelivery, WaivedDelivery, replay_of  # noqa: PLC0415 - for this parameter alone
+    from lakegate.library.described_deliveries import (  # noqa: PLC0415 - for this parameter alone
+        AnsweredDelivery,
+        RecalledDelivery,
+        WaivedDelivery,
+        replay_of,
+    )
 
     if isinstance(wanted, WantedReplay):
         return replay_of(after, before, started=started)
-    form = WaivedDelivery if isinstance(wanted, WantedWaiver) else AnsweredDelivery
-    return form.of(after, started=started)
+    forms: dict[str, type[DecidedDelivery]] = {
+        "waive": WaivedDelivery,
+        "recall": RecalledDelivery,
+        "restore": RecalledDelivery,
+    }
+    return forms.get(wanted.transition, AnsweredDelivery).of(dependencies, after, started=started)
 
 
 def _usable(dependencies: Dependencies, request: HttpRequest, wanted: WantedDecision) -> WantedDecision:

@@ -17,7 +17,7 @@ from lakegate.gate.dependencies import Dependencies
 
 KINDS: Final = (
     *("accepted", "rejected", "warned", "failed", "awaiting", "late"),
-    *("breaking", "deprecated", "drift", "pull", "revalidation", "test"),
+    *("breaking", "deprecated", "recalled", "drift", "pull", "revalidation", "test"),
 )
 
 
@@ -143,6 +143,17 @@ def _late(body: Mapping[str, Any]) -> EventText:
     return title, [f"No delivery was accepted within {plural(body['seconds'], 'second')} after {since} UTC"]
 
 
+def _recalled(body: Mapping[str, Any]) -> EventText:
+    delivery = f"delivery {body['workload'][:12]} of {body['line']}, height {body['height']}"
+    return f"Recalled: {delivery}", [f"Reason: {body['reason']}", "Its rows are not part of the dataset any more"]
+
+
+def _restored(body: Mapping[str, Any]) -> EventText:
+    delivery = f"delivery {body['workload'][:12]} of {body['line']}, height {body['height']}"
+    again = "Its rows are part of the dataset again" if body["current"] else "A later delivery has come in its place"
+    return f"Restored: {delivery}", [f"Reason: {body['reason']}", again]
+
+
 def _pull(body: Mapping[str, Any]) -> EventText:
     again = (
         f"It is tried again at {body['next'][:16].replace('T', ' ')} UTC" if body["next"] else "It is not tried again"
@@ -163,6 +174,8 @@ DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], EventText]]] = {
     "drift": _drift,
     "late": _late,
     "pull": _pull,
+    "recalled": _recalled,
+    "restored": _restored,
     "revalidation": _revalidation,
 }
 """Title and reasons of a message about a dataset, by its kind; all others are about its lifecycle."""

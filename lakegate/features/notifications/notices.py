@@ -26,12 +26,13 @@ from lakegate.features.notifications.message_text import (
 )
 from lakegate.gate.channel_ports import CallbackInvitation, EndedDelivery, Notification, channel_of, gets_lineage
 from lakegate.gate.datasets.dataset_states import DatasetRowStore, DatasetState
-from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
+from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE, OF_ALL
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import MESSAGE_LIFE
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
+from lakegate.gate.event_bodies import RECALLS
 from lakegate.gate.ledger.ledger_store import broken_rules
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, run_due
@@ -67,7 +68,7 @@ TRIES_OF_NOTICE: Final = 8
 """Then a notice is a dead letter: with the pauses between them, after about four hours."""
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(hours=2)
-ONCE: Final = frozenset({"accepted", "awaiting", "breaking", "deprecated", "drift", "lineage"})
+ONCE: Final = frozenset({"accepted", "awaiting", "breaking", "deprecated", "drift", "lineage", OF_ALL})
 """Kinds that nothing resolves: each occurrence is a cause of its own, which ends when it was sent."""
 
 
@@ -385,8 +386,8 @@ def _agreed(dependencies: Dependencies, workload: Workload) -> bool:
 
 
 def _of_dataset(dependencies: Dependencies, message: Message, body: Mapping[str, Any]) -> Noted:
-    kind = message.kind if message.kind in DESCRIBED else "deprecated"
-    title, reasons = DESCRIBED.get(kind, lifecycle_text)(body)
+    title, reasons = DESCRIBED.get(message.kind, lifecycle_text)(body)
+    kind = OF_ALL if message.kind in RECALLS else message.kind if message.kind in DESCRIBED else "deprecated"
     dataset = dependencies.datasets.get(body["follows"] if kind == "breaking" else message.dataset)
     at = moment(message.at)
     is_good = kind == "pull" and body["outcome"] != "FAILED"
@@ -461,6 +462,7 @@ def channels_of(dataset: DatasetState, *, producers: bool = True) -> dict[str, C
     found: dict[str, ChannelSettings] = {}
     for subscription in dataset.subscriptions:
         kinds = frozenset(subscription.on) if producers or subscription.audience != "producer" else ALWAYS
+        kinds |= {OF_ALL}
         for channel in subscription.to:
             before = found.get(channel, ChannelSettings(frozenset(), subscription.quiet, subscription.digest))
             found[channel] = before._replace(kinds=before.kinds | kinds)

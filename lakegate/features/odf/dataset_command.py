@@ -52,6 +52,7 @@ from lakegate.features.odf.read_slices import (
     Reading,
     RowsRead,
     check_places,
+    current,
     files_of_dataset,
     files_of_import,
     rows_of_files,
@@ -328,6 +329,7 @@ def read(  # noqa: PLR0913 - a command has these options
         int, Option(min=NOTHING, help="Only deliveries above this height, with all of their events.")
     ] = NOTHING,
     events: Annotated[bool, Option(help="All events, also those that a later one retracts or corrects.")] = False,
+    every: Annotated[bool, Option("--all", help="Also rows of deliveries that were recalled.")] = False,
     output: Annotated[
         Path | None, Option("--output", "-o", help="A new file: .parquet, .csv or .duckdb (a view).")
     ] = None,
@@ -337,8 +339,8 @@ def read(  # noqa: PLR0913 - a command has these options
 ) -> CommandResult[DatasetRows]:
     """Read the rows of a dataset that publishes slices: as known at a time, as true at a time, or what is new.
 
-    Rows that were retracted or corrected by then are left out, unless events are wanted. Slices without a row of the answer
-    are not read. Both times together are allowed.
+    Rows that were retracted or corrected by then are left out, unless events are wanted, and those of deliveries that had been
+    recalled. Slices without a row of the answer are not read. Both times together are allowed.
 
     Example: lakegate dataset read sales_v1 --as-at 2026-11-01 --output sales.parquet
     """
@@ -347,7 +349,7 @@ def read(  # noqa: PLR0913 - a command has these options
     times = [time_of(each) if each is not None else None for each in (as_at, as_of)]
     wanted = Projection(times[0], times[1], changes_since)
     is_raw = events or changes_since > NOTHING
-    return read_rows(Reading(source, wanted, is_raw, output, limit, stack, local))
+    return read_rows(Reading(source, wanted, is_raw, every, output, limit, stack, local))
 
 
 @app.command("export")
@@ -505,13 +507,13 @@ def read_rows(given: Reading) -> CommandResult[DatasetRows]:
         if dataset is not None:
             manifest, found = dataset, files_of_import(given, dataset, folder)
         elif known is not None:
-            manifest, found = known, files_of_dataset(given, known, Path(name), folder)
+            manifest, found = known, files_of_dataset(given, current(given, known, None), Path(name), folder)
         else:
             with open_deployed(given.stack, local=given.local) as there:
                 dependencies = there.dependencies()
                 head = head_of(dependencies, _name_of(dependencies, given.source))
                 manifest = whole(dependencies, head, given.wanted.since, given.wanted.as_at)
-                found = files_of_dataset(given, manifest, Path(name), dependencies)
+                found = files_of_dataset(given, current(given, manifest, dependencies), Path(name), dependencies)
         answer = rows_of_files(given, *found, Path(name))
     if text := ending_of(manifest, moment(datetime.now(UTC))):
         terminal.note(f"lakegate: warning: {text}")

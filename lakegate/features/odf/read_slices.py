@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.base.errors import InputError
+from lakegate.base.timestamps import instant_of
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import usable
 from lakegate.cli.datasets.chain_proofs import signatures_by
@@ -24,6 +25,8 @@ from lakegate.features.odf.exchange.odf_import import Proof, dataset_in
 from lakegate.features.odf.exchange.odf_repositories import Added, FolderPlace, Link
 from lakegate.features.odf.format.metadata_chain import SetAttachments
 from lakegate.features.odf.format.odf_names import COMMON
+from lakegate.gate.datasets.current_deliveries import ALL_CURRENT, not_current
+from lakegate.gate.datasets.readers_manifest import not_current_in
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice, Record, parse_block
@@ -252,6 +255,8 @@ class Reading:
     wanted: Projection
     events: bool
     """All events, also retracted and corrected rows; always so for changes."""
+    every: bool
+    """Also deliveries that are not current."""
     output: Path | None
     limit: int
     stack: str
@@ -287,6 +292,25 @@ def check_places(given: Reading, folder: Path, *, is_folder: bool) -> None:
     if given.output.suffix == VIEW and not is_folder:
         text = f"`lakegate get {given.source} DIR`, then `lakegate dataset read DIR --output {given.output}`"
         raise InputError(f"--output {given.output}: a view reads files that stay on this machine: {text}")
+
+
+def current(given: Reading, manifest: dict[str, Any], stack: Dependencies | None) -> dict[str, Any]:
+    """A manifest with the deliveries that were current at the time that is asked for, by the ledger where it was another state.
+
+    Raises InputError where that is needed and there is no stack.
+    """
+    state, as_at = not_current_in(manifest), given.wanted.as_at
+    if given.every or state == ALL_CURRENT:
+        return manifest
+    if as_at is not None and as_at < instant_of(state.since):
+        if stack is None:
+            text = f"`lakegate dataset read {manifest['line']}` asks the stack, --all reads what was recalled, too"
+            raise InputError(
+                f"the folder has the current state since {state.since}, and not that of earlier times: {text}"
+            )
+        blocks = stack.ledger.blocks(manifest["line"], strict=False)
+        state = not_current(block for block in blocks if instant_of(block.system_time) <= as_at)
+    return {**manifest, "deliveries": [each for each in manifest["deliveries"] if each["height"] not in state]}
 
 
 def files_of_dataset(

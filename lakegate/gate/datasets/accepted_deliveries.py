@@ -11,9 +11,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from lakegate.base.errors import InputError, NotFound
+from lakegate.base.errors import AccessDenied, InputError, NotFound
 from lakegate.base.extension_points import names
-from lakegate.base.json_codec import decode_document
+from lakegate.base.json_codec import MAX_INTEGER, decode_document
+from lakegate.gate.datasets.current_deliveries import ALL_CURRENT, NotCurrent, not_current, not_current_after
 from lakegate.gate.datasets.manifest_documents import ManifestHead, ManifestSegment
 from lakegate.gate.lake_layout import SEGMENTS, erased_of, is_published, manifest_key, segment_key
 from lakegate.gate.ledger.blocks import AnyBlock, BlockKind, LedgerObject, LedgerSlice, Record, deliveries
@@ -44,19 +45,41 @@ class _NotUsable(Exception):  # noqa: N818 - the name is what is wrong
 
 
 def newest_accepted(dependencies: Dependencies, chain: str, height: int) -> Iterator[AcceptedBlock]:
-    """Accepted deliveries up to a height, the newest first; segments of the manifest are read as far as they are asked for."""
+    """The deliveries that were current at a height, the newest first; segments of the manifest are read as they are asked for."""
     below = height + 1
     try:
-        for each in _by_manifest(dependencies, chain, below):
+        head, above = _manifest(dependencies, chain)
+        state = _not_current(head, above, height)
+        for each in _by_manifest(dependencies, chain, head, above, below):
             below = each.height
-            yield each
+            if each.height not in state:
+                yield each
     except _NotUsable:
         blocks = dependencies.ledger.blocks(chain)
-        yield from _of_blocks(blocks, erasures_of(blocks), below)
+        state = not_current(block for block in blocks if block.height <= height)
+        yield from (each for each in _of_blocks(blocks, erasures_of(blocks), below) if each.height not in state)
 
 
-def _by_manifest(dependencies: Dependencies, chain: str, below: int) -> Iterator[AcceptedBlock]:
-    head, above = _manifest(dependencies, chain)
+def not_current_at(dependencies: Dependencies, chain: str, height: int = MAX_INTEGER) -> NotCurrent:
+    """The accepted deliveries of a dataset that were not part of its current state at a height, by default now."""
+    try:
+        return _not_current(*_manifest(dependencies, chain), height)
+    except (_NotUsable, AccessDenied):  # people who may read the ledger may not all read accepted data
+        return not_current(block for block in dependencies.ledger.blocks(chain, strict=False) if block.height <= height)
+
+
+def _not_current(head: ManifestHead, above: Iterable[AnyBlock], height: int) -> NotCurrent:
+    """Those at a height. Raises _NotUsable where the manifest does not tell."""
+    state = head.not_current or ALL_CURRENT
+    later = not_current_after(state, (block for block in above if block.height <= height))
+    if state.height > height or later is None:
+        raise _NotUsable
+    return later
+
+
+def _by_manifest(
+    dependencies: Dependencies, chain: str, head: ManifestHead, above: tuple[AnyBlock, ...], below: int
+) -> Iterator[AcceptedBlock]:
     if any(each.kind in {DONE, RESTORED} for each in above):
         raise _NotUsable
     folder, heights = head.segments.folder or SEGMENTS, head.segments.heights

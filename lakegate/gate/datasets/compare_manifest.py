@@ -14,6 +14,13 @@ from typing import Any, Final, NamedTuple
 from lakegate.base.errors import NotFound
 from lakegate.base.extension_points import names
 from lakegate.base.json_codec import DecodeError, decode
+from lakegate.gate.datasets.current_deliveries import (
+    NotCurrent,
+    is_change,
+    may_be_change,
+    not_current,
+    not_current_after,
+)
 from lakegate.gate.datasets.manifest_documents import (
     FORMAT,
     SEGMENT_FORMAT,
@@ -26,6 +33,7 @@ from lakegate.gate.datasets.readers_manifest import (
     dialect_of,
     lifecycle_by,
     listed_delivery,
+    not_current_in,
     stale_by,
     stored_head,
 )
@@ -100,6 +108,8 @@ def _compared(dependencies: Dependencies, chain: str, there: ObjectVersion) -> I
     erasures = erasures_of(
         filter(None, (parse_block(text) for text in islice(texts(), head.height + 1) if is_recorded(text)))
     )
+    changes = (parse_block(text) for text in islice(texts(), head.height + 1) if may_be_change(text))
+    state = not_current(filter(None, changes))
     listed: list[dict[str, Any]] = []
     unread: list[int] = []
     """Heights of blocks that are none, which the verification of the chain reports."""
@@ -119,7 +129,7 @@ def _compared(dependencies: Dependencies, chain: str, there: ObjectVersion) -> I
             listed = []
     said = (document["line"], head.height, head.segments, document["segments"]["heights"], head.erased)
     is_true = said == (chain, height, (height + 1) // heights, heights, erasures.height)
-    is_of_dataset = _agrees([head.lifecycle, head.stale], list(new_row))
+    is_of_dataset = _agrees([head.lifecycle, head.stale], list(new_row)) and head.not_current == state
     is_whole = head.gapless or bool(unread)
     if not is_true or not is_of_dataset or not is_whole or not _lists(head.deliveries, listed, unread):
         yield ManifestFault(UNTRUE, there.key, there.version)
@@ -170,7 +180,7 @@ def _is_unlisted(dependencies: Dependencies, chain: str, height: int, top: int) 
 
 def _should_be_listed(dependencies: Dependencies, block: AnyBlock) -> bool:
     if isinstance(block, Record):
-        is_shown = block.kind in {"lifecycle", DONE, RESTORED, *names("manifest marks")}
+        is_shown = is_change(block) or block.kind in {"lifecycle", DONE, RESTORED, *names("manifest marks")}
         return is_shown and datetime.fromisoformat(block.system_time) + SETTLED < dependencies.now
     if block.kind is not BlockKind.PUBLISHED:
         return False
@@ -217,7 +227,11 @@ def copy_faults(
         read = {name: each[name] for name in DIALECT} if dialect is None or own is None else dialect(own)
         if own is None or not _lists([each], [listed_delivery(own, erasures, read)], []):
             yield f"deliveries/{number}"
-    # as of the height that was reached, or of a later one where the download was interrupted
+    yield from _faults_of_dataset(document, blocks, height)
+
+
+def _faults_of_dataset(document: Mapping[str, Any], blocks: Sequence[AnyBlock], height: int) -> Iterator[str]:
+    """Members about the dataset, as of the height that was reached, or of a later one where the download was interrupted."""
     shown: list[tuple[Any, Any]] = [(None, None)]
     for block in blocks:
         lifecycle, stale = shown[-1]
@@ -229,6 +243,17 @@ def copy_faults(
         found = document.get(name)
         if not any(_agrees(found, value) and _same(found, value, cls) for value in values):
             yield name
+    if not_current_in(document) not in _states(blocks, height):
+        yield "not_current"
+
+
+def _states(blocks: Sequence[AnyBlock], height: int) -> Iterator[NotCurrent]:
+    """What was not current at a height, and at each later one."""
+    changes = [block for block in blocks if is_change(block)]
+    first = sum(block.height <= height for block in changes)
+    yield (state := not_current(changes[:first]))
+    for number, block in enumerate(changes[first:], first + 1):
+        yield (state := not_current_after(state, [block]) or not_current(changes[:number]))
 
 
 # ---- Documents ----

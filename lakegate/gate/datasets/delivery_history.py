@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.base.timestamps import instant_of
+from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.gate.registry.version_in_use import labels_of_dataset, next_dataset
 from lakegate.plan.metrics import Metric
@@ -86,11 +87,14 @@ def chosen(  # noqa: PLR0913 - likewise
 
 
 def report_dataset(dependencies: Dependencies, chain: str, since: datetime) -> DatasetHistory:
-    """The deliveries of a dataset that were finished since a time. Two range queries, and one plan: that of the latest delivery.
+    """The deliveries of a dataset that were finished since a time, of the accepted ones those that are current.
+
+    Two range queries, the head of the manifest, and one plan: that of the latest delivery.
 
     Raises Alarm where that plan is missing.
     """
-    entries = list(chosen(dependencies, chain, since=since))[::-1]
+    state = not_current_at(dependencies, chain)
+    entries = [each for each in chosen(dependencies, chain, since=since) if each.height not in state][::-1]
     blocks = _blocks(dependencies, chain, entries)
     plan = _latest_plan(dependencies, entries, blocks)
     checks = [check for check in plan.checks if check.skip is None] if plan else []

@@ -23,6 +23,7 @@ from lakegate.gate.datasets.dataset_states import (
     ParentNotice,
     StatusChange,
 )
+from lakegate.gate.datasets.subscriptions import OF_ALL
 from lakegate.gate.delivery_store import message_row
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -350,7 +351,7 @@ def lifecycle_of(dataset: DatasetState, now: str) -> DatasetLifecycle:
 
 def list_subscribers(dataset: DatasetState, cause: str) -> tuple[EventSubscriber, ...]:
     """The subscribers to notify of a cause, as events have them."""
-    asked = (subscription for subscription in dataset.subscriptions if cause in subscription.on)
+    asked = (subscription for subscription in dataset.subscriptions if cause in {OF_ALL, *subscription.on})
     return tuple(EventSubscriber(each.team, each.audience, tuple(each.to)) for each in asked)
 
 

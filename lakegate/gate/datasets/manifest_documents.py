@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256, omit_default
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.contract.file_formats import Compression, Csv, Format
+from lakegate.gate.datasets.current_deliveries import NotCurrent
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
 from lakegate.gate.ledger.record_contents import LifecycleState, StaleRule
@@ -57,6 +58,8 @@ class AcceptedDelivery:
     """Only of a delivery that is published as slices of Open Data Fabric: the objects, in the order of their offsets."""
     watermark: NotEmpty | None = omit_default(None)
     """Only of a delivery with slices, of a dataset that has a watermark: no event before this time is expected any more."""
+    supersedes: Annotated[tuple[Exact, ...], Bounds(1)] = omit_default(())
+    """Heights of the deliveries in whose place it comes, the lowest first; absent: of none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class ManifestHead:
     """Whether every block up to the height could be read."""
     stale: StaleMark | None = omit_default(None)
     """Present while a rule that is measured by schedule does not hold for accepted data."""
+    not_current: NotCurrent | None = omit_default(None)
+    """The listed deliveries that were recalled or superseded; absent: there never was one."""
 
 
 @dataclass(frozen=True, slots=True)

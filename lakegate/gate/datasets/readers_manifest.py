@@ -13,6 +13,12 @@ from typing import Any, Final, NamedTuple
 from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import decode, decode_document, encode, members_of, select_fields
+from lakegate.gate.datasets.current_deliveries import (
+    ALL_CURRENT,
+    NotCurrent,
+    not_current,
+    not_current_after,
+)
 from lakegate.gate.datasets.manifest_documents import FORMAT, SEGMENT_FORMAT, AcceptedDelivery, Manifest, ManifestHead
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -68,6 +74,7 @@ class StoredHead(NamedTuple):
     """Height of the last erasure that head and segments show; -1: none."""
     gapless: bool = True
     """Whether it lists all that it should: else everything is listed again."""
+    not_current: NotCurrent = ALL_CURRENT
 
 
 def update(dependencies: Dependencies, chain: str, height: int | None = None) -> Steps[None]:
@@ -107,11 +114,9 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
             "height": blocks[-1].height,
             "segments": {"count": segments, "heights": heights} | ({"folder": folder} if head.erased >= 0 else {}),
             "deliveries": [each for each in listed if each["height"] >= segments * heights],
-            "lifecycle": lifecycle_by(blocks) or head.lifecycle,
             "gapless": len(blocks) == blocks[-1].height - head.height,
+            **_about_dataset(dependencies, chain, head, blocks),
         }
-        if stale := stale_by(blocks, head.stale):
-            document["stale"] = stale
         for number in range(head.segments, segments):
             yield from _write_segment(dependencies, chain, folder, number, parts.get(number, []))
         try:
@@ -123,6 +128,22 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
             continue  # another worker's head came first; ours must be built on it
         return
     raise TransactionConflict
+
+
+def _about_dataset(
+    dependencies: Dependencies, chain: str, head: StoredHead, blocks: tuple[AnyBlock, ...]
+) -> dict[str, Any]:
+    """What a head states of its dataset, by the head before and the blocks above it."""
+    members: dict[str, Any] = {"lifecycle": lifecycle_by(blocks) or head.lifecycle}
+    if stale := stale_by(blocks, head.stale):
+        members["stale"] = stale
+    state = not_current_after(head.not_current, blocks)
+    if state is None:
+        whole_chain = dependencies.ledger.blocks(chain, strict=False)
+        state = not_current(block for block in whole_chain if block.height <= blocks[-1].height)
+    if state != ALL_CURRENT:
+        members["not_current"] = encode(state)
+    return members
 
 
 def write_lost(dependencies: Dependencies, chain: str) -> Steps[None]:
@@ -167,7 +188,8 @@ def stored_head(dependencies: Dependencies, where: Address) -> StoredHead:
         head = decode(ManifestHead, document)
         new_row = document["lifecycle"], document.get("stale"), erased_of(head.segments.folder or SEGMENTS)
         deliveries = tuple(document["deliveries"])  # with members of a newer release
-        return StoredHead(found.etag, head.height, head.segments.count, deliveries, *new_row, head.gapless)
+        state = head.not_current or ALL_CURRENT
+        return StoredHead(found.etag, head.height, head.segments.count, deliveries, *new_row, head.gapless, state)
     return StoredHead(found.etag)
 
 
@@ -224,6 +246,18 @@ def listed_delivery(block: Block, erasures: Erasures, dialect: Mapping[str, Any]
 
 
 # ---- The manifest for a reader ----
+
+
+def not_current_in(manifest: Mapping[str, Any]) -> NotCurrent:
+    """The deliveries of a head that are not part of the current state of its dataset."""
+    found = manifest.get("not_current")
+    return decode(NotCurrent, found) if found else ALL_CURRENT
+
+
+def current_in(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A head with those of its deliveries alone that are current."""
+    state = not_current_in(manifest)
+    return {**manifest, "deliveries": [each for each in manifest["deliveries"] if each["height"] not in state]}
 
 
 CLOCKS: Final = timedelta(hours=1)
@@ -292,18 +326,20 @@ def _published(delivery: dict[str, Any]) -> datetime:
 
 
 def newest(dependencies: Dependencies, dataset: str, limit: int) -> list[dict[str, Any]]:
-    """At most so many accepted deliveries of a dataset, the newest first; fewer where they are far apart. Raises InputError."""
+    """At most so many current deliveries of a dataset, the newest first; fewer where they are far apart. Raises InputError."""
     try:
         head = read_manifest(dependencies, manifest_key(dataset), dataset)
     except NotFound:
         return []
-    found: list[dict[str, Any]] = head["deliveries"]
+    found: list[dict[str, Any]] = current_in(head)["deliveries"]
+    state = not_current_in(head)
     segments = head["segments"]
     last, folder = segments["count"] - 1, segments.get("folder", SEGMENTS)
     for number in range(last, max(last - MAX_SEGMENTS, -1), -1):
         if len(found) >= limit:
             break
-        found = [*_segment(dependencies, dataset, folder, number * segments["heights"], segments["heights"]), *found]
+        listed = _segment(dependencies, dataset, folder, number * segments["heights"], segments["heights"])
+        found = [*(each for each in listed if each["height"] not in state), *found]
     return found[::-1][:limit]
 
 

@@ -16,6 +16,8 @@ from lakegate.gate.datasets.dataset_states import DatasetState, DatasetStatus, S
 AUDIENCES: Final = ("consumer", "producer", "operator")
 ALWAYS: Final = frozenset({"breaking", "deprecated"})
 """Kinds of messages of every subscriber."""
+OF_ALL: Final = "recalled"
+"""Likewise, though no subscription names it: who reads a dataset has to know what is not part of it any more, or is again."""
 LINEAGE: Final = "lineage"
 """Not a cause: every delivery, for channels of this kind alone."""
 ACCEPTED: Final = "accepted"

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import (
     MAX_INTEGER,
+    Bounds,
     Exact,
     NotEmpty,
     Pattern,
@@ -174,6 +175,8 @@ class Block:
     """Digest of the result.json by which it was decided. None: nothing was measured."""
     engines: Mapping[str, str] | None = omit_default(None)
     """By name, the versions of the engines that measured it. None: the result names none."""
+    supersedes: Annotated[tuple[Exact, ...], Bounds(1)] = omit_default(())
+    """Heights of the accepted deliveries in whose place it comes, the lowest first (`lakegate.gate.datasets`)."""
 
 
 AnyBlock: TypeAlias = Block | Record
@@ -225,6 +228,10 @@ def _fit(block: Block) -> None:
         raise InputError("a block cannot have this `slices`")
     if block.slices is not None and not _are_among_objects(block, slices):
         raise InputError("a block has no `slices` but of its own published objects, one of each")
+    if not all(low < high for low, high in pairwise((*block.supersedes, block.height))):
+        raise InputError("a block cannot have this `supersedes`")
+    if block.supersedes and block.kind is not BlockKind.PUBLISHED:
+        raise InputError("a block has `supersedes` only if its delivery is published")
     if block.watermark is not None and not slices:
         raise InputError("a block has no `watermark` without slices")
 

@@ -75,6 +75,8 @@ class FinishedDelivery:
     """The decision that `mode: enforce` would have made; None where it was the mode."""
     indexed: bool
     """False where the entry cannot be read: this one is made of the block, which does not have the rules."""
+    not_current: str | None = None
+    """Of an accepted one that is not part of the current state now: `recalled` or `superseded`. No entry has it."""
     producer: str = field(default="", metadata=UNWRITTEN)
     """The folder of the landing bucket: text of the producer's. Empty where the entry cannot be read."""
 
@@ -144,7 +146,7 @@ def index_rows(block: Block, workload: Workload) -> tuple[str, list[Row]]:
     entry = entry_of(block, workload)
     document = encode(entry) | {"producer": entry.producer, "version": entry.contract_version or ""}
     document["rules"] = [list(each.values()) for each in document["rules"]]
-    del document["file"], document["contract_version"], document["indexed"]
+    del document["file"], document["contract_version"], document["indexed"], document["not_current"]
     written = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     names = (_of_verdict(block.chain, entry.verdict), *(_of_rule(block.chain, rule.rule) for rule in entry.rules))
     return written, [Row(RowKey(TableName.LEDGER, name, block.height), {ENTRY: written}) for name in names]

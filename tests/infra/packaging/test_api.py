@@ -154,6 +154,7 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
         for place in ("LandingBucket", "LakeBucket/staging")
     }
     transitions.add(("UpdateItem", "pause#a"))  # what is cancelled is held no longer
+    transitions |= {("PutItem", "line#a"), ("PutItem", "message#a")}  # what is recalled
 
     announces = {("PutItem", f"{each}#a") for each in ("announcement", "request", "validation", "pull")}
     announces.add(("PutObject", "LandingBucket/a"))

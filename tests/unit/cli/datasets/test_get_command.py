@@ -153,6 +153,30 @@ def test_what_is_there_is_verified_and_not_fetched_again(filled: Lakegate, tmp_p
     assert data(tmp_path / "x") == sorted(BODIES.values())
 
 
+def test_a_folder_follows_the_current_state(filled: Lakegate, tmp_path: Path) -> None:
+    """What is recalled is removed and left out, restored again."""
+    folder, later = tmp_path / "x", tmp_path / "y"
+    filled.ok("get", LINE, str(folder))
+    first = manifest(filled)["deliveries"][0]["workload"]
+    filled.ok("recall", first, "--reason", "wrong month")
+    removed = filled.json("get", LINE, str(folder), "--since", "2")
+    left_out = filled.ok("get", LINE, str(later)).splitlines()
+    everything = filled.json("get", LINE, str(tmp_path / "z"), "--all")
+    found = [data(folder), data(later), data(tmp_path / "z")]
+    verified = [filled("verify", LINE, "--data", str(tmp_path / each)).exit_code for each in "xyz"]
+    filled.ok("restore", first, "--reason", "it was right")
+    again = filled.json("get", LINE, str(folder), "--since", "3")
+
+    assert removed["removed"] == [{"height": 0, "workload": first, "not_current": "recalled"}]
+    assert "left out  1 delivery that is recalled or superseded: --all has everything" in left_out
+    assert [each["not_current"] for each in everything["deliveries"]] == ["recalled", None]
+    assert found == [[BODIES["b.csv"]], [BODIES["b.csv"]], sorted(BODIES.values())]
+    assert verified == [0, 0, 0]
+    assert [(each["height"], each["files"][0]["fetched"]) for each in again["deliveries"]] == [(0, True)]
+    assert data(folder) == sorted(BODIES.values())
+    assert json.loads((folder / "_manifest.json").read_bytes()) == manifest(filled)
+
+
 def reads(monkeypatch: pytest.MonkeyPatch, answer: Callable[..., bytes] | None = None) -> list[tuple[str, int]]:
     """The data that is read from the store from now on: key and first byte."""
     read, seen = S3Store.read, list[tuple[str, int]]()

@@ -187,6 +187,52 @@ def test_what_is_decided_is_not_cancelled(lakegate: Lakegate) -> None:
     )
 
 
+def test_an_accepted_delivery_is_recalled_and_restored(lakegate: Lakegate) -> None:
+    """By its landing key or its id; `status`, `log`, `history` and `report` say so; restored, it counts again."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+    answer = lakegate.json("recall", "orders/day.csv", "--reason", f" {REASON} ")
+    by = answer["decided"]
+    state = lakegate.json("status", workload)
+    (record,) = [each for each in lakegate.json("log", "orders_v1")["blocks"] if each["kind"] == "recall"]
+    listed = lakegate.json("history", "orders_v1")["deliveries"]
+    reports = [lakegate.json("report", "orders_v1")["deliveries"]["accepted"]]
+    texts = [lakegate.ok(*words) for words in (("status",), ("log", "orders_v1"), ("history", "orders_v1"))]
+    back = lakegate.ok("restore", workload, "--reason", "it was right")
+    reports.append(lakegate.json("report", "orders_v1")["deliveries"]["accepted"])
+
+    assert answer == {
+        "workload": workload,
+        "line": "shop/orders_v1",
+        "height": 0,
+        "not_current": "recalled",
+        "decided": {"actor": by["actor"], "reason": REASON, "at": by["at"]},
+    }
+    assert (state["not_current"], state["recall"], state["state"]) == ("recalled", by, "PUBLISHED")
+    assert record["content"] == {"workload": workload, "height": 0, "reason": REASON}
+    assert [each["not_current"] for each in listed] == ["recalled"]
+    assert ["recalled" in each for each in texts] == [True, True, True]
+    assert back.splitlines()[1:] == ["Height 0 of shop/orders_v1 is current.", f"lakegate status {workload[:12]}"]
+    assert (lakegate.json("status", workload)["not_current"], reports) == (None, [0, 1])
+
+
+def test_a_recall_of_what_was_not_accepted_is_refused(lakegate: Lakegate) -> None:
+    """Each refusal says what is wrong, and `restore` needs a reason or a file."""
+    lakegate.routed()
+    workload = lakegate.delivered(1, body=b"id,amount\n,1\nb,2\nc,3\nd,4\n")
+    asked = {
+        (
+            "recall",
+            workload,
+            "--reason",
+            REASON,
+        ): "only an accepted delivery can be recalled or restored, and it is QUARANTINED",
+        ("restore", workload): "a delivery is restored with --reason, a lost object with a file that has its bytes",
+        ("restore", workload, lakegate.file(b"x"), "--contract", "shop"): "--contract is for deliveries",
+    }
+    assert {words: str(lakegate(*words).exception) for words in asked} == asked
+
+
 def test_an_answer_that_is_not_carried_out_yet(
     lakegate: Lakegate, waiting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -158,7 +158,7 @@ def test_a_transition_that_the_state_does_not_have_is_refused_with_those_that_it
 
     assert problem(running) == (409, "illegal-transition", "RuntimeValidationInProgress", ["cancel"])
     assert running.body["detail"] == "A workload that is `RuntimeValidationInProgress` has no transition `waive`."
-    assert [problem(each) for each in accepted] == [(409, "illegal-transition", "Accepted", [])] * 2
+    assert [problem(each) for each in accepted] == [(409, "illegal-transition", "Accepted", ["recall"])] * 2
     assert problem(waiting) == (409, "illegal-transition", "Created", [])
     assert problem(unwaived) == (409, "illegal-transition", "Failed", ["replay"])
     assert records(env) == records(other) == []
@@ -313,7 +313,7 @@ def test_an_approval_is_recorded_and_the_next_sweep_publishes(serve: Callable[[E
     )
     assert records(env) == [("approval", ALICE)]
     assert env.dependencies.workloads.get(workload).state is State.PUBLISHED
-    assert (late.status, late.body["workloadStatus"], late.body["transitions"]) == (409, "Accepted", [])
+    assert (late.status, late.body["workloadStatus"], late.body["transitions"]) == (409, "Accepted", ["recall"])
     assert f"it was approved before, by {ALICE}" in late.body["detail"]
     assert (repeated.status, repeated.body["status"]) == (200, "Accepted")
 
@@ -397,6 +397,27 @@ def test_what_is_held_is_cancelled_and_what_is_decided_is_not(serve: Callable[[E
         409,
         ["replay", "waive"],
         "It cannot be cancelled: it is QUARANTINED already.",
+    )
+
+
+def test_an_accepted_delivery_is_recalled_and_restored(serve: Callable[[Environment], Api]) -> None:
+    """The record counts at once, the next sweep lists it; repeated, it changes nothing; what was not recalled is not restored."""
+    env, row = rejected(b"good:1")
+    api, body = serve(env), {"transition": "recall", "reason": " wrong month "}
+    early = asked(api, row.id, {"transition": "restore", "reason": "known"})
+    first, again = asked(api, row.id, body), asked(api, row.id, body)
+    back = asked(api, row.id, {"transition": "restore", "reason": "it was right"})
+    wrong = [asked(api, row.id, {"transition": "recall", "reason": reason}) for reason in ("", "a\nb", "x" * 501)]
+    other, rejection = rejected()
+    refused = asked(serve(other), rejection.id, body)
+
+    assert (early.status, early.body["detail"], early.body["transitions"]) == (409, "It was not recalled.", ["recall"])
+    assert [(each.status, each.body["status"]) for each in (first, again, back)] == [(200, "Accepted")] * 3
+    assert records(env) == [("recall", ALICE), ("restore", ALICE)]
+    assert [each.status for each in wrong] == [400, 400, 400]
+    assert (refused.status, refused.body["detail"]) == (
+        409,
+        "Only an accepted delivery can be recalled, and it is QUARANTINED.",
     )
 
 

@@ -243,6 +243,18 @@ def test_slices_of_the_lake_are_fetched_for_the_answer(lakegate: Lakegate, tmp_p
     assert "another size or checksum than the manifest lists" in str(damaged.exception)
 
 
+def test_rows_of_a_recalled_delivery_are_left_out(tmp_path: Path) -> None:
+    """Of the current state alone; --all has them, and the state of an earlier time is not in a folder."""
+    manifest, objects = published(DELIVERIES)
+    manifest["not_current"] = {"height": 3, "since": text(5), "recalled": [[0, 0]], "superseded": []}
+    fill(tmp_path / "x", manifest, objects)
+
+    assert rows(answered(tmp_path / "x")) == ALL[3:]
+    assert rows(answered(tmp_path / "x", "--as-at", text(6))) == ALL[3:]
+    assert rows(answered(tmp_path / "x", "--all", "--as-at", text(1))) == ALL[:3]
+    assert "the folder has the current state since" in refused(tmp_path / "x", "--as-at", text(1))
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "duckdb"])
 def test_an_answer_becomes_a_file(folder: Path, tmp_path: Path, suffix: str) -> None:
     """That other programs read: the same rows in the same order, with their types."""

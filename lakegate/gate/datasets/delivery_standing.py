@@ -1,0 +1,41 @@
+"""The standing of one accepted delivery in its dataset: recalled, superseded, or current."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lakegate.gate.datasets.current_deliveries import RECALL, is_change, not_current
+from lakegate.gate.ledger.blocks import Record
+
+if TYPE_CHECKING:
+    from lakegate.gate.dependencies import Dependencies
+
+
+class DeliveryStanding(NamedTuple):
+    """An accepted delivery in its dataset."""
+
+    dataset: str
+    height: int
+    """Of its block."""
+    decided: Record | None
+    """The last record by which a person recalled or restored it."""
+    superseded: bool
+
+    @property
+    def recalled(self) -> bool:
+        """Whether a person has recalled it, and nobody has restored it."""
+        return self.decided is not None and self.decided.kind == RECALL
+
+    @property
+    def not_current(self) -> str | None:
+        """As `NotCurrent.why`."""
+        return "recalled" if self.recalled else "superseded" if self.superseded else None
+
+
+def standing_of(dependencies: Dependencies, chain: str, height: int) -> DeliveryStanding:
+    """The standing of the accepted delivery with the block at a height, by the blocks above it."""
+    above = dependencies.ledger.blocks(chain, height, strict=False)
+    about = [block for block in above if isinstance(block, Record) and is_change(block)]
+    decided = next((record for record in reversed(about) if record.content["height"] == height), None)
+    others = (block for block in above if not isinstance(block, Record) or block.content.get("height") != height)
+    return DeliveryStanding(chain, height, decided, superseded=height in not_current(others))
