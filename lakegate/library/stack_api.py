@@ -19,7 +19,7 @@ from lakegate.base.errors import InputError
 from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import encode
 from lakegate.base.text import plural, printable
-from lakegate.gate.datasets.readers_manifest import whole
+from lakegate.gate.datasets.readers_manifest import not_current_in, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.find_deliveries import find_delivery
@@ -259,9 +259,10 @@ def read(dataset: str, *, since: int = NOTHING, stack: str = DEFAULT_STACK, loca
     """The accepted rows of a dataset, in memory, in the order of their deliveries, with the columns and types of its contract.
 
     A text that is no value of its column's type is missing: only a contract that tolerates it lets it through. Rows of slices
-    that were retracted or corrected are left out.
+    that were retracted or corrected are left out, and deliveries that were recalled or superseded.
 
-    `dataset`: its name, `orders_v1`; `since`: only deliveries above this height, which is `height` of an earlier result.
+    `dataset`: its name, `orders_v1`; `since`: only deliveries above this height, which is `height` of an earlier result. What was
+    read earlier and recalled since is not named: read the whole dataset, or `lakegate get`.
 
     InputError where there is no such dataset, or an object is not as the manifest lists it.
     """
@@ -270,7 +271,8 @@ def read(dataset: str, *, since: int = NOTHING, stack: str = DEFAULT_STACK, loca
     with _open(stack, local=local) as (_, dependencies), TemporaryDirectory(prefix="lakegate-") as name:
         head, folder = head_of(dependencies, dataset), Path(name)
         manifest = whole(dependencies, head, since)
-        listed = deliveries(manifest, since)
+        state = not_current_in(head)
+        listed = [each for each in deliveries(manifest, since) if each.height not in state]
         tables = [
             table for each in listed if "slices" not in each.listed for table in _rows(dependencies, each, folder)
         ]

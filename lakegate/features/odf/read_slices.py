@@ -346,7 +346,9 @@ def files_of_dataset(
 
 def current_rows(dependencies: Dependencies, manifest: dict[str, Any], folder: Path) -> pa.Table:
     """The rows of a manifest's slices without the common columns (`lakegate.read`)."""
-    given = Reading(manifest["line"], Projection(), events=False, every=False, output=None, limit=0, stack="", local=False)
+    given = Reading(
+        manifest["line"], Projection(), events=False, every=False, output=None, limit=0, stack="", local=False
+    )
     _, paths = files_of_dataset(given, manifest, folder, dependencies)
     return SliceTable(paths).first(None, folder).drop_columns(list(COMMON))
 

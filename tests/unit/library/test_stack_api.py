@@ -99,6 +99,20 @@ def test_accepted_rows_are_read_with_the_types_of_the_contract(lakegate: Lakegat
     assert len(api.read("orders_v1", since=rows.height)) == 0
 
 
+def test_rows_of_a_recalled_delivery_are_not_read(lakegate: Lakegate) -> None:
+    """The current state of the dataset, until the delivery is restored."""
+    lakegate.routed()
+    lakegate.delivered(name="a.csv", body=b"id,amount\na,1\n")
+    lakegate.delivered(name="b.csv", body=b"id,amount\nb,2\n")
+
+    lakegate.ok("recall", "orders/a.csv", "--reason", "wrong month")
+    current = api.read("orders_v1").to_arrow()
+    lakegate.ok("restore", "orders/a.csv", "--reason", "it was right")
+
+    assert current.to_pydict() == {"id": ["b"], "amount": [2]}
+    assert len(api.read("orders_v1")) == 2
+
+
 def test_texts_of_data_are_escaped_in_a_notebook(lakegate: Lakegate) -> None:
     """A producer can put no markup into a notebook."""
     lakegate.routed()
