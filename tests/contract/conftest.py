@@ -61,7 +61,7 @@ class Ports:
         self.batches, self.pauses = Batches(table), Pauses(table)
         self.ledger, self.history = Ledger(table), History(table)
         self.registry = Registry(table, "landing")
-        self.lines, self.deadlines = dataset_lifecycles(table), dataset_deadlines(table)
+        self.datasets, self.deadlines = dataset_lifecycles(table), dataset_deadlines(table)
         self.turns, self.notices = Turns(table), notices(cast("Dependencies", self))
         self.pulls: DatasetRowStore[PullState] = DatasetRowStore(table, "pull", "pull", PullState)
         self.revalidations: DatasetRowStore[RevalidationState] = DatasetRowStore(

@@ -55,7 +55,7 @@ def running(folder: Path, **parameters: str) -> Iterator[Deployed]:
             )
     finally:
         local.down()
-        clients._client.cache_clear()  # noqa: SLF001 - the clients of a stack that is gone
+        clients._create_client.cache_clear()  # noqa: SLF001 - the clients of a stack that is gone
         os.environ.clear()
         os.environ.update(before)
 

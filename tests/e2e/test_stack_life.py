@@ -38,13 +38,13 @@ def local(tmp_path: Path) -> Iterator[tuple[Stack, LocalState]]:
     before = dict(os.environ)
     path = tmp_path / "local.json"
     os.environ[VARIABLE] = str(path)
-    clients._client.cache_clear()  # noqa: SLF001 - those of another stack
+    clients._create_client.cache_clear()  # noqa: SLF001 - those of another stack
     stack = Stack(path)
     try:
         yield stack, stack.up(StackOptions(mode="submit", warm=False))
     finally:
         stack.down()
-        clients._client.cache_clear()  # noqa: SLF001 - the clients of a stack that is gone
+        clients._create_client.cache_clear()  # noqa: SLF001 - the clients of a stack that is gone
         os.environ.clear()
         os.environ.update(before)
 

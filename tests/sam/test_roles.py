@@ -116,7 +116,7 @@ def guarded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
 
 def _lakegate(environment: dict[str, str], *words: str) -> int:
     """The exit code of a command in this process, with that environment and clients of its own."""
-    caches = clients._client, data_in_s3._client  # noqa: SLF001 - a process makes one client of each service
+    caches = clients._create_client, data_in_s3._client  # noqa: SLF001 - a process makes one client of each service
     with patch.dict(os.environ, environment, clear=True), patch("sys.argv", ["lakegate", *words]):
         for each in caches:
             each.cache_clear()

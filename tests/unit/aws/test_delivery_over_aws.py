@@ -75,7 +75,7 @@ def dependencies(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depe
         monkeypatch.setenv(f"AWS_{name}", value)
     emr: Any = botocore.session.get_session().create_client("emr-serverless")
     application = emr.create_application(releaseLabel="emr-7.14.0", type="SPARK")["applicationId"]
-    clients._client.cache_clear()  # noqa: SLF001 - a client of another test knows another AWS
+    clients._create_client.cache_clear()  # noqa: SLF001 - a client of another test knows another AWS
     monkeypatch.setattr(models, "JOB_STATUS", "RUNNING")  # moto 5.2.5 ends every run before it has begun
     dependencies = bootstrap(read(settings(application)), lambda_runtime.remaining)
     for module in (intake_handler, completion_handler, sweep_handler, notify_handler):
@@ -85,7 +85,7 @@ def dependencies(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depe
     dependencies.registry.publish(Publication("orders", "1.2.0", "active", "contracts/orders.yaml", (route,)))
     yield dependencies
     lambda_runtime.INVOCATION.set(None)
-    clients._client.cache_clear()  # noqa: SLF001 - likewise
+    clients._create_client.cache_clear()  # noqa: SLF001 - likewise
 
 
 def test_what_landed_before_the_stack_was_made_is_left_where_it_is(dependencies: Dependencies) -> None:

@@ -212,9 +212,9 @@ def _measured(check: str, failing: int, error: str | None) -> Measurement:
 def fresh_clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Clients of this test's own environment."""
     monkeypatch.setattr("lakegate.aws.clients.ATTEMPTS", 1)
-    clients._client.cache_clear()  # noqa: SLF001 - what a new process begins with
+    clients._create_client.cache_clear()  # noqa: SLF001 - what a new process begins with
     yield
-    clients._client.cache_clear()  # noqa: SLF001 - likewise
+    clients._create_client.cache_clear()  # noqa: SLF001 - likewise
 
 
 @pytest.fixture
