@@ -484,14 +484,13 @@ def attempted(lakegate: Lakegate, state: State, **also: object) -> str:
         ),
         (State.SUBMITTING, {}, f"for its next attempt at {SOON}: {CANCELS}"),
         (State.VALIDATING, {"run": "run-2"}, f"for its run run-2, until {SOON} at the latest: {CANCELS}"),
-        (State.DECIDED, {}, f"for the worker that has it; from {SOON} on another one carries it on"),
     ],
 )
 def test_what_a_delivery_waits_for_is_told_with_what_may_be_done(
     lakegate: Lakegate, state: State, also: dict[str, object], words: str
 ) -> None:
     """The sentence names the command by which a person ends the wait, where there is one."""
-    times = dict.fromkeys(("not_before", "deadline", "at"), "2099-11-22T06:00:10+00:00")
+    times = dict.fromkeys(("not_before", "deadline"), "2099-11-22T06:00:10+00:00")
     workload = attempted(lakegate, state, **(times | also))
 
     assert f"     waits  {words.replace('OWN', workload[:12])}" in lakegate.ok("status", workload).splitlines()
