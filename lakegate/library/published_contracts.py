@@ -192,7 +192,8 @@ class DatasetRoute:
     """A route: objects below a prefix belong to a dataset, and are judged by a version."""
 
     prefix: str
-    dataset: str = field(metadata=DATASET_KEY)
+    full_name: str = field(metadata=DATASET_KEY)
+    """Of the dataset."""
     version: str
 
 

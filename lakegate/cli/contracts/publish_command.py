@@ -148,7 +148,7 @@ def _published_in_words(found: PublishedVersion) -> Iterator[str]:
         text += f" {plural(found.unmeasured_rules, 'rule')} can never be measured."
     yield text
     yield from (f"  {each.dataset}: plan {each.plan[:12]}" for each in found.datasets)
-    yield from (f"  {route.prefix} → {route.dataset} {route.version}" for route in found.routes)
+    yield from (f"  {route.prefix} → {route.full_name} {route.version}" for route in found.routes)
     if found.inherited_from:
         yield f"  Contracts inherit from it from {found.inherited_from[:10]} on."
     if not found.routes:

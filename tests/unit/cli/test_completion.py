@@ -26,7 +26,7 @@ except SystemExit: pass
 sys.stderr.write(json.dumps(sorted(each for each in sys.modules if each.startswith("lakegate.cli."))))
 """
 AWS = ("aws_lambda_powertools", "boto3", "botocore")
-WITH_RE = ("retire", "reactivate", "reasons", "replay", "resume", "redrive", "report", "restore")
+WITH_RE = ("retire", "reactivate", "reasons", "recall", "replay", "resume", "redrive", "report", "restore")
 FRAME = {f"lakegate.cli.{name}" for name in ("click_commands", "main", "terminal")}
 """What every command imports."""
 

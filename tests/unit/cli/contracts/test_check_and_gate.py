@@ -142,7 +142,7 @@ def test_check_and_gate_give_the_same_verdict_in_each_status(
     """The same file, both ways, by the same version; the reasons of the status are the same, too."""
     begin(lakegate, pass_days)
     checked = by_check(lakegate)
-    version = lakegate.json("show", "shop")["version"]
+    version = json.loads(lakegate("show", "shop", "--json").stdout)["version"]
 
     assert (checked["verdict"], [each["id"] for each in checked["reasons"]]) == (verdict, codes)
     assert at_the_gate(lakegate) == (verdict, codes)
@@ -153,7 +153,7 @@ def test_a_version_that_waits_for_its_notice_is_a_note(lakegate: Lakegate) -> No
     """For the days of the notice all commands have the version before, and `check` says what the new one would say."""
     lakegate.routed(**STRICT)
     lakegate.ok("subscribe", "orders", "--as", "finance")
-    publish(lakegate, "2.0.0", **{"{name: amount,": "{name: total,"})
+    publish(lakegate, "2.0.0", **{"{name: amount,": "{name: total,"}, **STRICT)
     day = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
     file = lakegate.file()
     checked = lakegate("check", "--contract", "shop", file)
@@ -179,7 +179,8 @@ def test_a_version_that_waits_for_its_notice_is_a_note(lakegate: Lakegate) -> No
     assert "1.0.0 → 2.0.0" in compared.stdout
     assert [(each["status"], each["at"][:10]) for each in listed["2.0.0"][0]["planned"]] == [("active", day)]
     assert "planned" not in listed["1.0.0"][0]
-    assert f"draft, active from {day}" in lakegate.ok("contracts")
+    table = lakegate.ok("contracts")
+    assert ("draft, active" in table, day in table) == (True, True)
 
 
 def test_the_version_that_is_named_judges_by_its_rules_alone(lakegate: Lakegate) -> None:
@@ -207,7 +208,7 @@ def test_of_two_versions_in_force_the_newer_judges_and_the_older_is_a_note(lakeg
     assert (
         "2.0.0 is in force, but no route delivers to it (lakegate route add): this file would be accepted by it" in said
     )
-    assert "1.0.0 judges what lands below orders/: this file would be rejected by it" in " ".join(after.stdout.split())
+    assert "1.0.0 judges what lands below `orders/`: this file would be rejected by it" in " ".join(after.stdout.split())
 
 
 def test_a_note_says_that_a_file_cannot_be_judged_by_another_version(lakegate: Lakegate) -> None:

@@ -124,7 +124,7 @@ def test_a_revision_of_git_is_compared_with_a_file(lakegate: Lakegate, repositor
         ("HEAD;touch hacked:a.yaml", "is not a file of a commit"),
         ("HEAD:a\n.yaml", "is not a file of a commit"),
         ("HEAD:$(touch hacked)", "`$(touch hacked)` is not a file of the commit `HEAD`"),
-        ("nothing", "`nothing` is neither a file nor a version"),
+        ("nothing", "nothing: no such contract is published"),
     ],
 )
 def test_a_hostile_name_is_refused_and_runs_nothing(

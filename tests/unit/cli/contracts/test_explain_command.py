@@ -223,6 +223,9 @@ INTERNAL = {
         "Analyzer",
         "Order",
         "Bump",
+        "ConditionName",
+        "DatasetMetric",
+        "WaitsFor",
         "Affected",
     ),
 }

@@ -38,7 +38,7 @@ def test_a_draft_is_valid_whatever_its_columns_are_called(names: list[str], owne
     assert examined.errors == ()
     assert examined.contract is not None
     known = [each.own_name for each in examined.contract.datasets[0].fields]
-    assert set(known) <= {"id", *names}
+    assert set(known) <= {"id", *names, *map(str.strip, names)}
     assert len(known) == found.columns == 1 + len(dict.fromkeys(names)) - len(found.left_out)
 
 
