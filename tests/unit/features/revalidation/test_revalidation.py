@@ -473,7 +473,7 @@ def test_a_line_that_cannot_be_scheduled_is_a_failure_of_the_sweep() -> None:
 
 
 def test_a_registry_that_does_not_answer_stops_no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is one of the sweep's failures, of schedules and of manifests; deliveries are continued."""
+    """It is one of the sweep's failures, of schedules, of manifests and of the overview; deliveries are continued."""
     stage = measured_hourly()
 
     def refused(*_: object) -> None:
@@ -483,7 +483,7 @@ def test_a_registry_that_does_not_answer_stops_no_sweep(monkeypatch: pytest.Monk
     upload = stage.env.upload(f"{PREFIX}late.csv", b"good:late")
     swept = stage.sweep()
 
-    assert [str(each) for each in swept.failures] == ["Scan", "Scan"]
+    assert [str(each) for each in swept.failures] == ["Scan"] * 3
     assert stage.env.dependencies.workloads.get(upload.workload).run
 
 

@@ -52,7 +52,7 @@ def test_a_finished_delivery_has_a_report_beside_its_results(body: bytes, words:
     stored = env.memory.objects.head(Address(LAKE, f"runs/{row.id}/report.html"))
     page = written(env, row)
 
-    assert env.memory.objects.content_types == {stored.version: "text/html; charset=utf-8"}
+    assert env.memory.objects.content_types[stored.version] == "text/html; charset=utf-8"
     assert words in page.text
     assert f"Files {KEY} Dataset lines Contract orders 1.0.0" in page.text
     assert f"Workload {row.id} Taken in 20" in page.text
