@@ -1,4 +1,4 @@
-"""File formats, compressions, encodings, CSV dialect settings: one table."""
+"""File formats, compressions, encodings and the fields of a CSV dialect. `extension_settings.py` says which values they may have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inputs of an attempt and its start time: request.json, the request of StartJobRun or Invoke, the back-off."""
+"""The inputs of an attempt: request.json, and the request of StartJobRun or Invoke."""
 
 from __future__ import annotations
 

@@ -208,7 +208,9 @@ def test_of_two_versions_in_force_the_newer_judges_and_the_older_is_a_note(lakeg
     assert (
         "2.0.0 is in force, but no route delivers to it (lakegate route add): this file would be accepted by it" in said
     )
-    assert "1.0.0 judges what lands below `orders/`: this file would be rejected by it" in " ".join(after.stdout.split())
+    assert "1.0.0 judges what lands below `orders/`: this file would be rejected by it" in " ".join(
+        after.stdout.split()
+    )
 
 
 def test_a_note_says_that_a_file_cannot_be_judged_by_another_version(lakegate: Lakegate) -> None:

@@ -25,7 +25,14 @@ def test_a_contract_is_published_and_routed(lakegate: Lakegate) -> None:
     assert published.splitlines()[0] == "Published shop 1.0.0 (active)."
     assert "lakegate route add PREFIX/ shop" in published
     assert routed == "Added: orders/ → shop/orders_v1 1.0.0 (active)\n"
-    assert lakegate.ok("contracts").splitlines()[1].split() == ["Shop", "1.0.0", "active", "orders_v1", "orders/", "shop"]
+    assert lakegate.ok("contracts").splitlines()[1].split() == [
+        "Shop",
+        "1.0.0",
+        "active",
+        "orders_v1",
+        "orders/",
+        "shop",
+    ]
     assert lakegate.ok("route", "list").splitlines()[1].split() == ["orders/", "shop/orders_v1", "1.0.0", "active"]
 
 

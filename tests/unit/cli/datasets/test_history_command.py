@@ -108,7 +108,9 @@ def test_a_line_is_reported_from_the_index(kept: Lakegate, tmp_path: Path) -> No
     }
     assert all(each["passed"] == 3 for each in answer["rules"][1:])
     assert "3 deliveries from" in page.read_text()
-    assert shown.startswith("Shop: orders_v1 (shop/orders_v1), 2 days: 2 accepted, 0 accepted with warnings, 1 rejected\n")
+    assert shown.startswith(
+        "Shop: orders_v1 (shop/orders_v1), 2 days: 2 accepted, 0 accepted with warnings, 1 rejected\n"
+    )
     assert shown.splitlines()[-1].split() == [rule, "2", "of", "3", "1", "0", "1"]
 
 
