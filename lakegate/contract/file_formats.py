@@ -1,4 +1,4 @@
-"""File formats, compressions, encodings and the fields of a CSV dialect. `extension_settings.py` says which values they may have."""
+"""File formats, compressions, encodings, and the fields of a CSV dialect, whose bounds are in `extension_settings.py`."""
 
 from __future__ import annotations
 

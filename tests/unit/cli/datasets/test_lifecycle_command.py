@@ -442,8 +442,9 @@ def test_a_dataset_names_the_one_that_replaces_it(lakegate: Lakegate, tmp_path: 
     assert f"Replaced by {said}" in report
     assert f"Replaced by {said}" in page.read_text()
     assert report.startswith("Shop: orders_v1 (shop/orders_v1), 30 days: ")
-    assert ["<h1>Shop: orders_v1</h1>", '<p class="dim"><code>shop/orders_v1</code></p>'] == [
-        line for line in page.read_text().splitlines() if "orders_v1<" in line and "title" not in line
+    assert [line for line in page.read_text().splitlines() if "orders_v1<" in line and "title" not in line] == [
+        "<h1>Shop: orders_v1</h1>",
+        '<p class="dim"><code>shop/orders_v1</code></p>',
     ]
 
     lakegate.ok("acknowledge", "orders_v1@2.0.0", "--as", "finance")
