@@ -13,7 +13,7 @@ import json, resource, sys, time
 start = time.perf_counter()
 import functions.{}_handler
 imports = time.perf_counter() - start
-from lakegate.aws.clients import _client
+from lakegate.aws.clients import _create_client
 start = time.perf_counter()
 for service in {}:
     _client(service)

@@ -793,7 +793,7 @@ def test_a_committed_delivery_is_an_entry_of_its_line(ports: Ports) -> None:
             (BrokenRule("not null", "fail", 3),),
             EnforcedVerdict("rejected", 3),
             True,
-            "shop/",
+            producer="shop/",
         ),
     )
 
