@@ -290,7 +290,7 @@ class VerdictBeside:
     """Null where the files cannot be judged by it."""
     because: str | None
     """The first reason; null where they are accepted."""
-    note: str = field(default="", metadata=UNWRITTEN)
+    note: str = field(default="", compare=False, metadata=UNWRITTEN)
     """When, and where, the version judges."""
 
     def in_words(self, files: int) -> str:

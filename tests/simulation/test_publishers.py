@@ -107,7 +107,7 @@ def nothing(*_: object) -> Steps[Any]:
 def read_dataset(dependencies: Any, name: str) -> Steps[DatasetState]:
     """A line as it is stored."""
     yield from ()
-    return dependencies.lines.get(name)
+    return dependencies.datasets.get(name)
 
 
 def one_version() -> Environment:
@@ -252,7 +252,7 @@ def test_a_line_that_is_written_over_is_found(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("module", "function", "planted", "name"),
     [
-        (publish_contract, "begin_lines", nothing, "two publishers of a breaking version"),
+        (publish_contract, "begin_datasets", nothing, "two publishers of a breaking version"),
         (
             lifecycle,
             "record_due",

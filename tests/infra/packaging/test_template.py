@@ -40,6 +40,8 @@ OF_THE_API = {"LAKEGATE_LANDED_QUEUE"}
 QUEUES = ("LandedQueue", "MovedQueue", "DeadLetterQueue")
 OF_PULLS = {"LAKEGATE_PULL_HOSTS", "LAKEGATE_PULL_SECRETS"}
 """Where data is fetched from; no other function reaches out."""
+OF_METRICS = {"LAKEGATE_DATASET_METRICS"}
+"""Where datasets are measured for CloudWatch: by notify and sweep."""
 ENVIRONMENT_LIMIT = 4096
 """Bytes that Lambda takes of names and values together."""
 
@@ -69,7 +71,8 @@ def test_the_environment_of_every_function_is_one_that_functions_accept(either: 
         environment = either.function(name)["Environment"]["Variables"]
 
         unset = OF_ANCHORS | OF_PULLS if name == "ApiFunction" else OF_THE_API | OF_ANCHORS | OF_PULLS
-        assert {PREFIX + each.upper() for each in PATTERNS} - unset == set(environment)
+        unset |= set() if name in {"SweepFunction", "NotifyFunction"} else OF_METRICS
+        assert {PREFIX + each.upper() for each in PATTERNS} | OF_METRICS == set(environment) | unset
         of_queues = dict.fromkeys(OF_THE_API & set(environment), "https://sqs.eu-west-1.amazonaws.com/1/landed")
         assert read({**environment, **of_queues}).landing == "landing"
         assert sum(len(key) + len(value) for key, value in environment.items()) < ENVIRONMENT_LIMIT

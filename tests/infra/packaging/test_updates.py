@@ -103,7 +103,8 @@ EXPECTED = {
     "JobMinutes": "Functions",
     "JwtAudience": (
         "+ApiAuthorizer AddRouteOfContractRoute AddRouteRoute AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute "
-        "FindContractsRoute FindRevalidationsOfContractRoute FindRoutesOfContractRoute FindRoutesRoute "
+        "FindContractsRoute FindDatasetsOfContractRoute FindDatasetsRoute "
+        "FindRevalidationsOfContractRoute FindRoutesOfContractRoute FindRoutesRoute "
         "FindWorkloadsOfContractRoute FindWorkloadsRoute NoSuchRoute NotifyWorkloadOfContractRoute NotifyWorkloadRoute "
         "PublishContractRoute PullContractRoute PutContractRoute ReadContractRoute ReadValidationOfContractRoute "
         "ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute RemoveRouteOfContractRoute RemoveRouteRoute "
@@ -112,7 +113,8 @@ EXPECTED = {
     ),
     "JwtIssuer": (
         "+ApiAuthorizer AddRouteOfContractRoute AddRouteRoute AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute "
-        "FindContractsRoute FindRevalidationsOfContractRoute FindRoutesOfContractRoute FindRoutesRoute "
+        "FindContractsRoute FindDatasetsOfContractRoute FindDatasetsRoute "
+        "FindRevalidationsOfContractRoute FindRoutesOfContractRoute FindRoutesRoute "
         "FindWorkloadsOfContractRoute FindWorkloadsRoute NoSuchRoute NotifyWorkloadOfContractRoute NotifyWorkloadRoute "
         "PublishContractRoute PullContractRoute PutContractRoute ReadContractRoute ReadValidationOfContractRoute "
         "ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute RemoveRouteOfContractRoute RemoveRouteRoute "
