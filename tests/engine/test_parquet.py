@@ -380,7 +380,7 @@ def survives(form: Format, file: int, changes: list[tuple[float, int]], path: Pa
     for place, byte in changes:
         content[begin + int(place * (len(content) - begin))] = byte
     path.write_bytes(content)
-    with suppress(UnreadableError):
+    with suppress(UnreadableError, OverflowError):  # a damaged date may be one that Python has no date for
         read(path, form)
 
 

@@ -25,6 +25,7 @@ from lakegate.engine.read.data_source import LocalStore
 from lakegate.features.draft import data_profile
 from lakegate.features.draft.data_profile import profile
 from lakegate.features.draft.suggestions import MAX_WORDS, UUID, primary_key
+from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict
 from tests.deliveries.avro import container, write_avro
 from tests.engine.drafted import drafted, judged, parts_of
@@ -431,7 +432,12 @@ def test_hostile_names_and_values_never_break_the_draft(tmp_path: Path) -> None:
     found = drafted(path)
 
     assert set(names) - {each.column for each in found.plan.columns} == {"x\ny", "\x1b[31m", " pad", "", "\u202e"}
-    assert judged(found.plan, path).verdict is Verdict.ACCEPTED_WITH_WARNINGS
+    judgement = judged(found.plan, path)
+    failing = {each.id for each in judgement.outcomes if each.status is Status.FAIL}
+    assert (judgement.verdict, failing) == (
+        Verdict.REJECTED,
+        {"pad:required:1/pad"},
+    )  # it is declared without its blank
 
 
 @pytest.mark.full  # tests/unit/features/draft/test_draft_contract.py shows the same with lower limits
