@@ -54,6 +54,7 @@ REFUSED: dict[str, Any] = {
     "unrouted": "drop",
     "missing_fields": "drop",
     "channel_prefix": "a b",
+    "dataset_metrics": "sales,,bills",
     "drift_schedule": "daily",
     "pull_hosts": ["a.example", "b example"],
     "pull_objects": ["arn:aws:s3:::b"],
