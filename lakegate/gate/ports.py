@@ -19,7 +19,9 @@ class Clock(Protocol):
         """Aware, UTC."""
         ...
 
-    def sleep(self, seconds: float) -> None: ...
+    def sleep(self, seconds: float) -> None:
+        """Wait, which the simulation skips."""
+        ...
 
 
 # ---- Identity of the caller ----
