@@ -214,6 +214,7 @@ class ResourceChange:
 
     @property
     def sentence(self) -> str:
+        """The change in words, for people."""
         return f"{self.verb} {self.name} ({self.kind})"
 
     @property

@@ -626,6 +626,7 @@ class VersionedDocument:
     schema: ClassVar[str]
 
     def to_json(self) -> dict[str, object]:
+        """The document with its version."""
         document: dict[str, object] = encode(self)
         return document
 

@@ -177,6 +177,7 @@ class GatewayEvent:
 
     @property
     def id(self) -> str:
+        """The id of the request."""
         return str(self.event["requestContext"]["requestId"])
 
     def request(self) -> HttpRequest:

@@ -53,6 +53,7 @@ class Metric(Enum):
 
     @property
     def spec(self) -> MetricSpec:
+        """The properties of the metric."""
         return METRICS[self]
 
     @property

@@ -393,6 +393,7 @@ class Translator:
         return self.translate(node.this, scope), self.translate(node.expression, scope)
 
     def translate_all(self, nodes: list[exp.Expr], scope: Scope) -> list[TypedSql]:
+        """Translate several expressions."""
         return [self.translate(node, scope) for node in nodes]
 
     def translate_query(self, node: exp.Expr, scope: Scope) -> TypedQuery:

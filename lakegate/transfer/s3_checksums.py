@@ -31,7 +31,9 @@ LANES: Final = 4096
 class Checksum(Protocol):
     """Is given bytes piece by piece."""
 
-    def update(self, data: bytes, /) -> object: ...
+    def update(self, data: bytes, /) -> object:
+        """Add bytes."""
+        ...
 
     def digest(self) -> bytes:
         """The value of all bytes so far."""

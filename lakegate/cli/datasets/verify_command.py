@@ -181,6 +181,7 @@ class Verification:
         }
 
     def words(self, comparison: ChainComparison | None) -> Iterator[Word]:
+        """The result, for people."""
         name, head = self.chain.name, self.head
         if self.faults:
             yield ((f"{name}: broken. Nothing from block {self.faults[0].height} on can be trusted.", "bold red"),)

@@ -203,6 +203,7 @@ class Document:
 
     @property
     def top(self) -> Place:
+        """The place of the whole document."""
         return Place(self.root, (), self.root.mark)
 
     def at(self, path: str) -> Place:

@@ -112,6 +112,7 @@ class AscendingLines:
         return AscendingLines(int(lines[0]), len(lines), steps.astype(np.min_scalar_type(int(steps.max()))))
 
     def numbers(self) -> NDArray[np.int64]:
+        """The lines as an array."""
         if self.steps is None:
             return np.arange(self.first, self.first + self.count, dtype=np.int64)
         numbers: NDArray[np.int64] = np.cumsum(np.concatenate([[self.first], self.steps]), dtype=np.int64)

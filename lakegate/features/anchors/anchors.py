@@ -101,10 +101,12 @@ class Anchor:
 
     @property
     def key(self) -> str:
+        """The key of its object."""
         return anchor_key(self.date, self.part)
 
     @property
     def signed_text(self) -> bytes:
+        """The text that is signed."""
         unsigned = canonical_json({name: value for name, value in encode(self).items() if name != "signatures"})
         return PREFIX + sha256(unsigned).encode()
 

@@ -88,6 +88,7 @@ class DcsWriter:
     """Whether the document is the draft of a schema: then its physical types say which moments have an offset."""
 
     def document(self, odcs: Plain) -> Plain:
+        """The whole document."""
         own = {**odcs}
         description = {**own.pop("description", {})}
         properties = _properties(own)

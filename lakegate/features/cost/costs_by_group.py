@@ -23,6 +23,7 @@ class Spent:
     total: BilledCost | None = None
 
     def add(self, cost: BilledCost | None) -> None:
+        """Count one more delivery."""
         self.deliveries += 1
         self.unknown += cost is None
         self.total = self.total.plus(cost) if self.total else cost

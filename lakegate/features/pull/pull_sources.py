@@ -155,6 +155,7 @@ class S3Source:
     def open(
         self, _contract: str, pull: Pull, unless: SourceIdentity, begun: SourceIdentity | None = None, at: int = 0
     ) -> Iterator[OpenedSource | None]:
+        """GetObject."""
         parts = urlsplit(pull.source)
         if parts.netloc in self.own:
             raise PortError("bucket-refused")

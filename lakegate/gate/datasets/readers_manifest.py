@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.base.extension_points import load_extension, names
-from lakegate.base.json_codec import decode, decode_document, encode, members_of, select_fields
+from lakegate.base.json_codec import decode, decode_document, encode, select_fields
 from lakegate.gate.datasets.current_deliveries import (
     ALL_CURRENT,
     NotCurrent,
@@ -52,8 +52,6 @@ TAG: Final = "manifest"
 BEGINS: Final = b'{"deliveries": ['
 """Every head: its keys are sorted."""
 TRIES_OF_MANIFEST: Final = 5
-MEMBERS: Final = frozenset(member.key for member in members_of(AcceptedDelivery))
-"""Of a delivery, all that this release knows."""
 LIFECYCLE: Final = tuple(each.name for each in fields(LifecycleState))
 """The statement of a head about the dataset's lifecycle."""
 
