@@ -1,4 +1,4 @@
-"""What a delivery waits for: handlers log it, and `lakegate status` says it."""
+"""Waits of deliveries: handlers log them, and `lakegate status` prints them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def note_wait(dependencies: Dependencies, row: Workload) -> None:
 
 
 def waiting_of(turn: DeliveryTurn) -> Waiting | None:  # noqa: PLR0911 - one for each subject
-    """What a delivery waits for; None where nothing is left to be done by itself, and where something cannot be read for it."""
+    """The wait of a delivery; None where nothing is left to be done by itself, and where something cannot be read for it."""
     row = turn.row
     match row.state:
         case State.HELD:

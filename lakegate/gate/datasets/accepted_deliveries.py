@@ -69,7 +69,7 @@ def not_current_at(dependencies: Dependencies, chain: str, height: int = MAX_INT
 
 
 def _not_current(head: ManifestHead, above: Iterable[AnyBlock], height: int) -> NotCurrent:
-    """Those at a height. Raises _NotUsable where the manifest does not tell."""
+    """The deliveries that were not current at a height. Raises _NotUsable where the manifest does not say."""
     state = head.not_current or ALL_CURRENT
     later = not_current_after(state, (block for block in above if block.height <= height))
     if state.height > height or later is None:

@@ -248,7 +248,7 @@ def _faults_of_dataset(document: Mapping[str, Any], blocks: Sequence[AnyBlock], 
 
 
 def _states(blocks: Sequence[AnyBlock], height: int) -> Iterator[NotCurrent]:
-    """What was not current at a height, and at each later one."""
+    """Deliveries that were not current at a height, and at each later one."""
     changes = [block for block in blocks if is_change(block)]
     first = sum(block.height <= height for block in changes)
     yield (state := not_current(changes[:first]))

@@ -62,7 +62,7 @@ ALL_CURRENT: Final = NotCurrent()
 
 
 def not_current(blocks: Iterable[AnyBlock]) -> NotCurrent:
-    """What is not current by the blocks of a chain, in order. Those that are no change may be missing.
+    """Deliveries that are not current by the blocks of a chain, in order. Those that are no change may be missing.
 
     Of the blocks above a height it is right about that height and those above.
     """
@@ -81,7 +81,7 @@ def not_current(blocks: Iterable[AnyBlock]) -> NotCurrent:
 
 
 def not_current_after(before: NotCurrent, blocks: Iterable[AnyBlock]) -> NotCurrent | None:
-    """What is not current after further blocks; None where that depends on blocks below, too."""
+    """Deliveries that are not current after further blocks; None where that depends on blocks below, too."""
     changes = [block for block in blocks if is_change(block)]
     if not changes:
         return before

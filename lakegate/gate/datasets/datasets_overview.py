@@ -35,7 +35,7 @@ from lakegate.verdict.verdict import ACCEPTING, Verdict
 
 if TYPE_CHECKING:
     OpenCauses: TypeAlias = Callable[[Dependencies, Iterable[DatasetState]], Mapping[str, tuple[StandingCause, ...]]]
-    """What is open of datasets, by their names: the type of the extension point `open causes`."""
+    """Open causes of datasets, by their names: the type of the extension point `open causes`."""
 
 # ---- Summaries of datasets ----
 # No chain is read. The tops of a hundred chains are one read, and so are their lifecycles, their deadlines and their notices. The

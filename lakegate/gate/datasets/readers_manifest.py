@@ -131,7 +131,7 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
 def _about_dataset(
     dependencies: Dependencies, chain: str, head: StoredHead, blocks: tuple[AnyBlock, ...]
 ) -> dict[str, Any]:
-    """What a head states of its dataset, by the head before and the blocks above it."""
+    """Statements of a head about its dataset, by the head before and the blocks above it."""
     members: dict[str, Any] = {"lifecycle": lifecycle_by(blocks) or head.lifecycle}
     if stale := stale_by(blocks, head.stale):
         members["stale"] = stale

@@ -59,7 +59,7 @@ def carry_out(dependencies: Dependencies, workload: str, wanted: WantedRecall | 
         content = {"workload": row.id, "height": height, "reason": reason}
         record = record_at_head(dependencies, wanted.transition, chain, content, event, head=head)
         dataset = dependencies.datasets.get(chain)
-        told = RecallEvent(
+        body = RecallEvent(
             dataset=chain,
             workload=row.id,
             height=height,
@@ -69,7 +69,7 @@ def carry_out(dependencies: Dependencies, workload: str, wanted: WantedRecall | 
             subscribers=lifecycle.list_subscribers(dataset, OF_ALL),
         )
         kind = PERSON_DECISIONS[wanted.transition].done
-        news = lifecycle.dataset_message(dependencies, kind, chain, event, told)
+        news = lifecycle.dataset_message(dependencies, kind, chain, event, body)
         writes = (*record_writes(record), Put(message_row(news)))
         with suppress(ConditionFailed):
             after = replace(dataset, listed=False)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StatusDecision:
-    """What the gate decides about a delivery to a dataset by its status, whatever it contains."""
+    """The decision of the gate about a delivery to a dataset by its status, whatever it contains."""
 
     dataset: str = field(metadata=DATASET_KEY)
     refused: tuple[str, ...]
     """The reasons of the refusal; empty: it is judged by the rules."""
     warning: str
-    """What an accepted delivery is warned of; empty: nothing."""
+    """The warning of an accepted delivery; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def labels_of_dataset(dependencies: Dependencies, name: str) -> dict[str, str]:
 def status_decisions(
     dependencies: Dependencies, snapshot: RegistrySnapshot, version: Publication
 ) -> tuple[StatusDecision, ...]:
-    """What statuses decide about deliveries to the datasets of a version.
+    """Decisions of statuses about deliveries to the datasets of a version.
 
     In sunset a producer is known where a delivery below any prefix of the dataset was accepted.
     """
