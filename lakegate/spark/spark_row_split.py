@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from errno import EIO
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -74,6 +76,8 @@ _TYPES: dict[Kind, type[types.DataType]] = {
 
 REASONS = "_reasons"
 RECORD = "_record"
+RENAMED_AT_ONCE = 16
+"""S3 copies an object to its new name, so that many at once are not much slower than one."""
 POSITION_BITS = 33
 """Spark's own: `monotonically_increasing_id` holds the task above these bits and the position in it below."""
 
@@ -90,10 +94,13 @@ class Judged:
     """The header line of CSV."""
 
 
-def write_shares(plan: Plan, judged: Judged, folder: str) -> Shares:
+def write_shares(spark: SparkSession, plan: Plan, judged: Judged, folder: str) -> Shares:
     """Write both shares below a folder, and list what was written."""
     good, bad = judged.frame.where(F.col("reasons") == ""), judged.frame.where(F.col("reasons") != "")
     WRITERS.get(plan.storage.format, _table)(plan, judged, good, bad, folder)
+    if plan.storage.format in WRITERS:
+        for share in ("accepted", "rejected"):
+            _end_as_format(spark, f"{folder}/{share}", plan.storage.suffix)
     return Shares(accepted=_written(f"{folder}/accepted"), rejected=_written(f"{folder}/rejected"))
 
 
@@ -132,6 +139,27 @@ def _write_lines(plan: Plan, lines: DataFrame, header: str | None, uri: str) -> 
     writer = lines.select((headed if header is not None else F.col("value")).cast("string").alias("value")).write
     codec = plan.storage.compression
     (writer if codec is Compression.NONE else writer.option("compression", codec.value)).text(uri)
+
+
+def _end_as_format(spark: SparkSession, uri: str, suffix: str) -> None:
+    """Give the text objects of a folder the ending of their format: Spark ends each of them with `.txt`, whatever is in it.
+
+    Before they are listed: the result states the only name that an object ever has in the lake. OSError where one is not renamed.
+    """
+    jvm, context = spark._jvm, spark.sparkContext  # noqa: SLF001 - PySpark has no other way to the file system of the writer
+    assert jvm is not None
+    configuration = context._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
+
+    def rename(part: str) -> None:
+        folder, _, name = part.rpartition("/")
+        before = jvm.org.apache.hadoop.fs.Path(part)
+        after = jvm.org.apache.hadoop.fs.Path(f"{folder}/{name.partition('.')[0]}{suffix}")
+        if not before.getFileSystem(configuration).rename(before, after):
+            raise OSError(EIO, f"{name} was not renamed")
+
+    with ThreadPoolExecutor(RENAMED_AT_ONCE) as pool:
+        for _ in pool.map(rename, store_for(uri).list_parts(uri)):
+            pass
 
 
 def _written(uri: str) -> tuple[WrittenObject, ...]:
@@ -174,7 +202,7 @@ def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, o
     tasks = max(1, min(len(rows), spark.sparkContext.defaultParallelism))
     numbered = spark.createDataFrame(spark.sparkContext.parallelize(rows, tasks), "number INT, payload BINARY")
     judged = Judged(numbered.mapInArrow(read, schema), source.kinds, source.header)
-    return write_shares(plan, judged, f"{output_uri}/rows")
+    return write_shares(spark, plan, judged, f"{output_uri}/rows")
 
 
 def _refuse_lost_dates(columns: Iterable[pa.Array | pa.ChunkedArray]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -13,13 +16,15 @@ from urllib.parse import urlsplit
 import pytest
 
 from lakegate.contract.delivery_policy import OnReject, Policy
-from lakegate.contract.file_formats import Csv
+from lakegate.contract.file_formats import Compression, Csv, Format, Storage
+from lakegate.gate import lake_layout
 from lakegate.plan.result import WrittenObject
 from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import Judged, plan_of, rule
 
 pytestmark = pytest.mark.spark
 
+DATA_NAME = re.compile(r"^part-[0-9]{5}-[0-9a-f-]{36}-c000")
 BY_ROWS = Policy(on_reject=OnReject.ROWS)
 DELIVERY = rb'''id,amount,note
 1,10,good
@@ -56,6 +61,28 @@ def test_the_two_shares_hold_every_record_once(judge_files: Callable[..., Judged
         ["file/records", "5", "30", "too", "many"],
     ]
     assert [_digest(each) for each in shares.accepted] == [each.etag for each in shares.accepted]
+
+
+@pytest.mark.parametrize(
+    ("storage", "body", "ending"),
+    [
+        (Storage(), b"n\n1\nx\n", ".csv"),
+        (Storage(Format.CSV, Compression.GZIP), gzip.compress(b"n\n1\nx\n"), ".csv.gz"),
+        (Storage(Format.CSV, Compression.BZIP2), bz2.compress(b"n\n1\nx\n"), ".csv.bz2"),
+        (Storage(Format.JSONL), b'{"n": 1}\n{"n": "x"}\n', ".jsonl"),
+    ],
+)
+def test_shares_end_as_their_format_does(
+    judge_files: Callable[..., Judged], storage: Storage, body: bytes, ending: str
+) -> None:
+    """Both shares have the ending of the delivery's format, by which readers find them; their names are unique."""
+    plan = replace(plan_of({"n": "integer"}, policy=BY_ROWS), storage=storage)
+    shares = judge_files(plan, body).result.shares
+    assert shares is not None
+
+    names = [each.uri.rpartition("/")[2] for each in (*shares.accepted, *shares.rejected)]
+    assert [DATA_NAME.sub("NAME", name) for name in names] == [f"NAME{ending}"] * 2
+    assert all(lake_layout.DATA.fullmatch(name) for name in names)
 
 
 def test_a_delivery_without_bad_rows_is_not_split(judge_files: Callable[..., Judged]) -> None:

@@ -20,6 +20,8 @@ OWN = (
     ("s3:PutObject", f"runs/{WORKLOAD}/attempt=2/result.json"),
     ("s3:PutObject", f"runs/{WORKLOAD}/attempt=2/rows/accepted/_temporary/0/part-00000.csv"),
     ("s3:DeleteObject", f"runs/{WORKLOAD}/attempt=2/rows/accepted/_temporary/0/part-00000.csv"),
+    ("s3:GetObject", f"runs/{WORKLOAD}/attempt=2/rows/accepted/part-00000.txt"),
+    ("s3:DeleteObject", f"runs/{WORKLOAD}/attempt=2/rows/accepted/part-00000.txt"),
     ("s3:AbortMultipartUpload", f"runs/{WORKLOAD}/attempt=2/rows/accepted/part-00000.csv"),
 )
 FOREIGN = (
