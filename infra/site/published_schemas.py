@@ -38,7 +38,7 @@ from lakegate.base.json_codec import (
 )
 from lakegate.diff.change_kinds import DiffDocument
 from lakegate.features.anchors.anchors import Anchor
-from lakegate.features.notifications.message_text import NotificationDocument
+from lakegate.features.notifications.notification_text import NotificationDocument
 from lakegate.gate.datasets.freshness_deadlines import LateEvent
 from lakegate.gate.datasets.lifecycle import LifecycleEvent
 from lakegate.gate.datasets.manifest_documents import Manifest

@@ -19,7 +19,9 @@ from lakegate.contract.contract_model import DATASET_KEY
 # ---- What a decision takes ----
 
 
-Reason = Annotated[str, Bounds(1, 500)]
+LONGEST_REASON: Final = 500
+"""Characters of the text of a person: it is part of records and events, and of the reasons of deliveries."""
+Reason = Annotated[str, Bounds(1, LONGEST_REASON)]
 MAX_WAIVER: Final = timedelta(days=366)
 """The longest time of a waiver: more is a change of the contract."""
 

@@ -106,7 +106,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 MAX_REASONS_OF_DELIVERY: Final = 50
 WHOLE: Final = "file/whole"
-LONGEST_REASON: Final = 500
+LONGEST_REASON_OF_DELIVERY: Final = 500
 """Characters: reasons are stored in a row of DynamoDB, which holds 400 KB."""
 
 
@@ -229,7 +229,10 @@ def broken_rules(outcomes: Sequence[CheckOutcome]) -> tuple[BrokenRule, ...]:
 
 def reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
     """The reasons as texts `<check>: <message>`, bounded in number and length; masked as the messages are."""
-    return tuple(f"{outcome.id}: {outcome.message}"[:LONGEST_REASON] for outcome in outcomes[:MAX_REASONS_OF_DELIVERY])
+    return tuple(
+        f"{outcome.id}: {outcome.message}"[:LONGEST_REASON_OF_DELIVERY]
+        for outcome in outcomes[:MAX_REASONS_OF_DELIVERY]
+    )
 
 
 def early_rejections(plan: Plan, columns: Columns) -> Outcomes:

@@ -22,7 +22,7 @@ from lakegate.aws.secrets import Secrets
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.https_source import HttpsSource
 from lakegate.features.pull.pull_sources import PullAccess
-from lakegate.features.pull.pull_task import LandedPart, PullEnd, run_now, tick
+from lakegate.features.pull.pull_task import FinishedPull, LandedPart, run_now, tick
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
@@ -104,7 +104,7 @@ class Counting:
         """Likewise."""
 
 
-def pulled(megabytes: int) -> tuple[PullEnd, Counting, float, float]:
+def pulled(megabytes: int) -> tuple[FinishedPull, Counting, float, float]:
     """One pull: its end, what was written, seconds, and seconds of the processor."""
     env, landing = Environment(), Counting()
     with serving(megabytes) as port:

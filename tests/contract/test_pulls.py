@@ -13,7 +13,7 @@ from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import Pull
 from lakegate.features.pull.pull_sources import SourceIdentity
 from lakegate.features.pull.pull_task import (
-    PullEnd,
+    FinishedPull,
     PullOutcome,
     PullState,
     SourceFetch,
@@ -26,7 +26,7 @@ from tests.contract.conftest import Ports
 NOW = datetime(2026, 1, 5, 12, 30, tzinfo=UTC)
 NEW = planned(PullState("shop/orders_v1"), Pull("https://example.com/a", "rate(1 hour)"), "1.0.0", "p", moment(NOW))
 FETCH = SourceFetch(NEW.next, moment(NOW), "shop/a.csv", SourceIdentity('"v"', "d", "3"), 5, resumable=True, upload="u")
-END = PullEnd(PullOutcome.FETCHED, moment(NOW), "shop/a.csv", 5)
+END = FinishedPull(PullOutcome.FETCHED, moment(NOW), "shop/a.csv", 5)
 
 
 def test_pulls_are_read_as_they_were_written(ports: Ports) -> None:

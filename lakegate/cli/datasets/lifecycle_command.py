@@ -16,7 +16,8 @@ from lakegate.gate.datasets import dataset_states, lifecycle
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, side_effects
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
+from lakegate.gate.ledger.commit import is_one_line
+from lakegate.gate.person_decisions import LONGEST_REASON
 from lakegate.gate.registry.publish_contract import reactivate_dataset
 
 DEPRECATED, SUNSET = lifecycle.MIN_DEPRECATED.days, lifecycle.MIN_SUNSET.days

@@ -135,9 +135,9 @@ def report(
         return _report_all(dependencies, page, days)
     if page is not None:
         usable("--html", page, (".html",), ())
-    chain = dataset_named(dependencies, dataset)
-    found = report_dataset(dependencies, chain, dependencies.now - timedelta(days=days))
-    following = next_dataset(dependencies, chain)
+    name = dataset_named(dependencies, dataset)
+    found = report_dataset(dependencies, name, dependencies.now - timedelta(days=days))
+    following = next_dataset(dependencies, name)
     if page is not None:
         write_text("--html", page, render_dataset(found))
     return CommandResult(_dataset_report(found, following), _in_words(found, days, page))
@@ -307,16 +307,16 @@ def refusals_report(
 
     Example: lakegate observe report orders --days 30
     """
-    chain = dataset_named(dependencies, dataset)
-    found = observe_report(dependencies, chain, dependencies.now - timedelta(days=days))
+    name = dataset_named(dependencies, dataset)
+    found = observe_report(dependencies, name, dependencies.now - timedelta(days=days))
     return CommandResult(
         RefusalsReport(
-            chain,
+            name,
             days,
             select_fields(RefusalsTotal, found.total, found),
             *(tuple(map(_refusals, each.items())) for each in (found.rules, found.producers)),
         ),
-        _refusals_in_words(chain, days, found),
+        _refusals_in_words(name, days, found),
     )
 
 
@@ -328,7 +328,7 @@ def _figures(found: Refusals) -> tuple[int, int, int]:
     return found.deliveries, found.refused, found.refused_rows
 
 
-def _refusals_in_words(chain: str, days: int, found: ObserveReport) -> Iterator[Word]:
+def _refusals_in_words(name: str, days: int, found: ObserveReport) -> Iterator[Word]:
     total = found.total
     others = (
         f" {plural(found.enforced, 'more was', 'more were')} enforced, or refused before they were measured."
@@ -336,10 +336,10 @@ def _refusals_in_words(chain: str, days: int, found: ObserveReport) -> Iterator[
         else ""
     )
     if not total.deliveries:
-        yield f"{chain}: no delivery was observed in {plural(days, 'day')}.{others}"
+        yield f"{name}: no delivery was observed in {plural(days, 'day')}.{others}"
         return
     yield (
-        f"{chain}, {plural(days, 'day')}: enforcement would have refused {total.refused:,}"
+        f"{name}, {plural(days, 'day')}: enforcement would have refused {total.refused:,}"
         f" of {plural(total.deliveries, 'delivery', 'deliveries')},"
         f" and {total.refused_rows:,} of {plural(found.rows, 'row')}.{others}"
     )

@@ -28,7 +28,8 @@ from lakegate.features.erasure.rows_to_erase import (
     whole_deliveries,
 )
 from lakegate.gate.datasets.dataset_names import dataset_named
-from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
+from lakegate.gate.ledger.commit import is_one_line
+from lakegate.gate.person_decisions import LONGEST_REASON
 
 REMAINS: Final = 3
 
@@ -112,25 +113,25 @@ def erase(  # noqa: PLR0913 - a command has these options
     why = Why(reason, tuple(key.field for key in keys))
     with _folder() as folder:
         dependencies = there.dependencies()
-        chain = dataset_named(dependencies, dataset)
+        name = dataset_named(dependencies, dataset)
         if not dry_run:
-            dependencies.run(resume(dependencies, chain))
+            dependencies.run(resume(dependencies, name))
         if keys:
             with terminal.working("searching objects") as progress:
                 search = search_objects(
-                    dependencies, chain, keys, folder, lambda count: progress(f"searching objects: {count:,}")
+                    dependencies, name, keys, folder, lambda count: progress(f"searching objects: {count:,}")
                 )
         else:
-            search = whole_deliveries(dependencies, chain, tuple(delivery or ()))
+            search = whole_deliveries(dependencies, name, tuple(delivery or ()))
         deleted = 0
         if not dry_run:
-            confirm(_effects(chain, search), yes=yes)
+            confirm(_effects(name, search), yes=yes)
             for block, hits in search.deliveries:
-                dependencies.run(erased(dependencies, chain, block.workload, stage_remainders(there, block, hits), why))
-            deleted = dependencies.run(settle(dependencies, chain))
-        open_ones = dict(remaining(dependencies, chain))
-    result = _result(chain, search, open_ones, deleted, dry_run=dry_run)
-    words = _in_words(chain, search, open_ones, deleted, dry_run=dry_run)
+                dependencies.run(erased(dependencies, name, block.workload, stage_remainders(there, block, hits), why))
+            deleted = dependencies.run(settle(dependencies, name))
+        open_ones = dict(remaining(dependencies, name))
+    result = _result(name, search, open_ones, deleted, dry_run=dry_run)
+    words = _in_words(name, search, open_ones, deleted, dry_run=dry_run)
     return CommandResult(result, words, REMAINS if search.unsearched or open_ones else 0)
 
 
@@ -146,7 +147,7 @@ def _folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _effects(chain: str, search: ErasureSearch) -> list[str]:
+def _effects(name: str, search: ErasureSearch) -> list[str]:
     if not search.deliveries:
         return []
     rows = sum(hit.rows or 0 for hit in search.hits)
@@ -155,10 +156,10 @@ def _effects(chain: str, search: ErasureSearch) -> list[str]:
         [f"{plural(rows, 'row')} of {plural(len(search.hits) - unread, 'object')}"] if unread < len(search.hits) else []
     )
     what += [plural(unread, "whole object")] if unread else []
-    return [f"{' and '.join(what)} of {chain} are erased for ever"]
+    return [f"{' and '.join(what)} of {name} are erased for ever"]
 
 
-def _result(chain: str, search: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool) -> ErasedRows:
+def _result(name: str, search: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool) -> ErasedRows:
     objects = (
         RowsOfObject(block.workload, block.height, hit.key, hit.records, hit.rows, hit.left is not None)
         for block, hits in search.deliveries
@@ -166,21 +167,21 @@ def _result(chain: str, search: ErasureSearch, open_ones: dict[str, str], delete
     )
     unsearched = (UnsearchedObject(block.workload, block.height, key, why) for block, key, why in search.unsearched)
     unfinished = (UnfinishedDelivery(identity, state) for identity, state in open_ones.items())
-    return ErasedRows(chain, dry_run, search.count, tuple(objects), deleted, tuple(unsearched), tuple(unfinished))
+    return ErasedRows(name, dry_run, search.count, tuple(objects), deleted, tuple(unsearched), tuple(unfinished))
 
 
 def _in_words(
-    chain: str, search: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
+    name: str, search: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
 ) -> Iterator[str]:
     for hit in search.hits:
         rows = "all rows" if hit.rows is None else f"{hit.rows:,} of {plural(hit.records or 0, 'row')}"
         yield f"{rows}  {hit.key}"
     done = "would be erased from" if dry_run else "were erased from"
-    yield f"Rows {done} {plural(len(search.hits), 'object')} of {chain}; {plural(search.count, 'was', 'were')} looked at."
+    yield f"Rows {done} {plural(len(search.hits), 'object')} of {name}; {plural(search.count, 'was', 'were')} looked at."
     if deleted:
         yield f"{plural(deleted, 'version was', 'versions were')} deleted."
     for block, key, why in search.unsearched:
         yield f"not searched: {key}: {why}"
-        yield f"  erase it whole: lakegate erase {chain} --delivery {block.workload[:12]} --reason …"
+        yield f"  erase it whole: lakegate erase {name} --delivery {block.workload[:12]} --reason …"
     for identity, state in open_ones.items():
         yield f"not finished: {identity} ({state}): repeat the command when it has ended, or delete what landed"

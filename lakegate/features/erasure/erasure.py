@@ -67,7 +67,9 @@ class Why(NamedTuple):
     """By which the rows were found; none where objects are erased unread."""
 
 
-def erase(dependencies: Dependencies, chain: str, workload: str, objects: tuple[Erasing, ...], why: Why) -> Steps[None]:
+def erase(
+    dependencies: Dependencies, dataset: str, workload: str, objects: tuple[Erasing, ...], why: Why
+) -> Steps[None]:
     """Steps 1 to 3 for the objects of one delivery. Raises InputError where they changed since they were read, or staged."""
     content = {
         "workload": workload,
@@ -76,9 +78,9 @@ def erase(dependencies: Dependencies, chain: str, workload: str, objects: tuple[
         "fields": list(why.fields),
         "objects": [_plan_object(erasing) for erasing in objects],
     }
-    event = yield from _begin(dependencies, chain, content, objects)
-    yield from resume(dependencies, chain)
-    blocks = dependencies.ledger.blocks(chain)
+    event = yield from _begin(dependencies, dataset, content, objects)
+    yield from resume(dependencies, dataset)
+    blocks = dependencies.ledger.blocks(dataset)
     done = next(block for block in blocks if isinstance(block, Record) and block.content.get("erasure") == event)
     if done.content["rows"] != content["rows"]:
         raise InputError(CHANGED)
@@ -91,7 +93,7 @@ def _plan_object(erasing: Erasing) -> dict[str, object]:
 
 
 def _begin(
-    dependencies: Dependencies, chain: str, content: Mapping[str, Any], objects: tuple[Erasing, ...]
+    dependencies: Dependencies, dataset: str, content: Mapping[str, Any], objects: tuple[Erasing, ...]
 ) -> Steps[str]:
     """Append the record before, and return its event."""
     parts = [
@@ -101,8 +103,8 @@ def _begin(
     ]
     event = event_id(BEGUN, content["workload"], *parts)
     for _ in range(TRIES_OF_COMMIT):
-        blocks = dependencies.ledger.blocks(chain)
-        record = record_at_head(dependencies, BEGUN, chain, content, event)
+        blocks = dependencies.ledger.blocks(dataset)
+        record = record_at_head(dependencies, BEGUN, dataset, content, event)
         if record.height != len(blocks):
             continue
         workload = content["workload"]
@@ -126,9 +128,9 @@ def _is_current(blocks: tuple[AnyBlock, ...], objects: tuple[Erasing, ...]) -> b
     return all(current.get(erasing.key) == erasing.version and not erasures.planned(erasing.key) for erasing in objects)
 
 
-def resume(dependencies: Dependencies, chain: str) -> Steps[int]:
+def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
     """Steps 2 and 3 of every erasure that is recorded as begun. Returns how many there were."""
-    blocks = dependencies.ledger.blocks(chain)
+    blocks = dependencies.ledger.blocks(dataset)
     begun = erasures_of(blocks).unfinished
     plans = {block.workload: block.plan for block in deliveries(blocks)}
     for record in begun:
@@ -180,14 +182,14 @@ def _total(rows: Iterable[int | None]) -> int | None:
     return None if None in known else sum(row for row in known if row)
 
 
-def settle(dependencies: Dependencies, chain: str) -> Steps[int]:
+def settle(dependencies: Dependencies, dataset: str) -> Steps[int]:
     """Steps 4 and 5 for every erasure of a dataset. Returns how many versions were deleted."""
-    blocks = dependencies.ledger.blocks(chain)
+    blocks = dependencies.ledger.blocks(dataset)
     erasures = erasures_of(blocks)
     left = erasures.left
     versions = [version for key, value in left.items() for version in _before(dependencies, key, value)]
     if left:
-        yield from readers_manifest.update(dependencies, chain)
+        yield from readers_manifest.update(dependencies, dataset)
         erased = {block.workload for block in deliveries(blocks) if any(item.key in left for item in block.objects)}
         copies = joined(versions_of(dependencies, "runs/"), versions_of(dependencies, lake_layout.STAGING))
         versions += [copy for copy in copies if _workload(copy.key) in erased]

@@ -301,11 +301,11 @@ class ErasureSearch:
 
 
 def search_objects(
-    dependencies: Dependencies, chain: str, keys: tuple[Key, ...], folder: Path, looked: Callable[[int], None]
+    dependencies: Dependencies, dataset: str, keys: tuple[Key, ...], folder: Path, looked: Callable[[int], None]
 ) -> ErasureSearch:
     """Read every object of a dataset, and write below a folder what is left of those with rows to erase."""
     search = ErasureSearch()
-    blocks = dependencies.ledger.blocks(chain)
+    blocks = dependencies.ledger.blocks(dataset)
     erasures = erasures_of(blocks)
     for block in deliveries(blocks):
         hits: list[Hit] = []
@@ -323,16 +323,16 @@ def search_objects(
     return search
 
 
-def whole_deliveries(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) -> ErasureSearch:
+def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[str, ...]) -> ErasureSearch:
     """All objects of some deliveries, unread. Raises InputError for one that is none of the dataset's."""
     search = ErasureSearch()
-    blocks = dependencies.ledger.blocks(chain)
+    blocks = dependencies.ledger.blocks(dataset)
     erasures = erasures_of(blocks)
     for name in workloads:
         named = [delivery for delivery in deliveries(blocks) if delivery.workload.startswith(name)]
         if len(named) != 1:
             raise InputError(
-                f"{chain} has {'several deliveries' if named else 'no delivery'} whose id begins so: {name}"
+                f"{dataset} has {'several deliveries' if named else 'no delivery'} whose id begins so: {name}"
             )
         objects = filter(
             None, (_find_object(dependencies, named[0], entry, erasures) for entry in erasures.objects_of(named[0]))
@@ -350,14 +350,14 @@ def stage_remainders(there: DeployedStack, block: Block, hits: list[Hit]) -> tup
     return tuple(Erasing(hit.key, hit.version, hit.rows, _upload(there, lake, block, hit)) for hit in hits)
 
 
-def remaining(dependencies: Dependencies, chain: str) -> Iterator[tuple[str, str]]:
+def remaining(dependencies: Dependencies, dataset: str) -> Iterator[tuple[str, str]]:
     """Deliveries of the dataset whose data an erasure does not reach yet, each with its state."""
-    wanted = Wanted(verdicts=frozenset({NO_VERDICT}), chains=frozenset({chain}))
+    wanted = Wanted(verdicts=frozenset({NO_VERDICT}), chains=frozenset({dataset}))
     known = {
         delivery.id: delivery.row.state for delivery in recent(dependencies, SEARCHED_ROWS, wanted) if delivery.row
     }
     rows = (dependencies.workloads.find(text) for text in dependencies.agenda.due(ALWAYS, SEARCHED_ROWS))
-    known |= {row.id: row.state for row in rows if row and row.pin and row.pin.dataset == chain}
+    known |= {row.id: row.state for row in rows if row and row.pin and row.pin.dataset == dataset}
     yield from ((identity, str(state)) for identity, state in known.items() if state is not State.GONE)
 
 

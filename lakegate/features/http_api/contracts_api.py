@@ -15,6 +15,7 @@ from lakegate.base.text import quote
 from lakegate.base.timestamps import beginning_of
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.person_decisions import LONGEST_REASON
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
 from lakegate.library.http_messages import (
     JSON,
@@ -181,7 +182,7 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """
     from lakegate.gate.datasets.dataset_states import DatasetStatus, Ending  # noqa: PLC0415 - for this route alone
     from lakegate.gate.datasets.lifecycle import advance_end, change, lifecycle_of, side_effects  # noqa: PLC0415 - likewise
-    from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line  # noqa: PLC0415 - likewise
+    from lakegate.gate.ledger.commit import is_one_line  # noqa: PLC0415 - likewise
 
     name = request.path["id"]
     seen = published_contract(dependencies, request, name)

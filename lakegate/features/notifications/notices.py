@@ -1,4 +1,4 @@
-"""One notice per cause and channel: begun, due, sent, retried, given up."""
+"""The causes that channels are notified of, one notice for a channel and a dataset: begun, due, sent, retried, given up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lakegate.base.extension_points import load_extension, load_extensions
 from lakegate.base.text import printable
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.features.notifications.message_text import (
+from lakegate.features.notifications.notification_text import (
     DESCRIBED,
     TITLES,
     channels,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 MAX_CAUSES: Final = 50
 """Open causes of one notice; further ones are counted together, so that the item stays below 100 KB."""
 MAX_REASONS_OF_CAUSE: Final = 5
-LONGEST_REASON: Final = 300
+LONGEST_REASON_OF_CAUSE: Final = 300
 """Characters."""
 REMEMBERED: Final = 300
 """Events: more than one turn of notify takes, so that a turn that was interrupted counts none of them twice."""
@@ -191,7 +191,7 @@ def _counted(notice: ChannelNotice, causes: tuple[OpenCause, ...], what: Occurre
         identity, title = _others(notice), f"Further causes: {notice.dataset}"
     before = next((cause for cause in causes if cause.id == identity), None)
     if before is None:
-        reasons = tuple(reason[:LONGEST_REASON] for reason in what.reasons[:MAX_REASONS_OF_CAUSE])
+        reasons = tuple(reason[:LONGEST_REASON_OF_CAUSE] for reason in what.reasons[:MAX_REASONS_OF_CAUSE])
         return (*causes, OpenCause(identity, what.kind, title, reasons, what.at, what.at, what.workload, what.group))
     again = replace(
         before, count=before.count + 1, last=max(before.last, what.at), workload=what.workload, resolved=False

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
 from lakegate.base.errors import PortError
-from lakegate.features.notifications.message_text import headline, lines
+from lakegate.features.notifications.notification_text import headline, lines
 from lakegate.gate.channel_ports import OF_SECRET, Notification
 
 ADDRESS: Final = "https://events.pagerduty.com/v2/enqueue"

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 
 from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
-from lakegate.features.notifications.message_text import footer, headline, lines
+from lakegate.features.notifications.notification_text import footer, headline, lines
 from lakegate.gate.channel_ports import OF_SECRET, Notification
 
 LONGEST_HEADER: Final = 150

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.features.notifications.message_text import document, headline
+from lakegate.features.notifications.notification_text import document, headline
 from lakegate.gate.channel_ports import Notification, ReferenceForm
 
 LONGEST_SUBJECT: Final = 99

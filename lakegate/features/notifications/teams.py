@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lakegate.aws.secrets import Secrets
-from lakegate.features.notifications.message_text import footer, headline, lines
+from lakegate.features.notifications.notification_text import footer, headline, lines
 from lakegate.gate.channel_ports import OF_SECRET, Notification
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
 from lakegate.base.errors import PortError
-from lakegate.features.notifications.message_text import document
+from lakegate.features.notifications.notification_text import document
 from lakegate.gate.channel_ports import OF_SECRET, Notification
 
 PREFIX: Final = "whsec_"

@@ -35,7 +35,7 @@ from lakegate.features.pull.pull_task import (
     MAX_FAILURES,
     MAX_NAME,
     RETRIED,
-    PullEnd,
+    FinishedPull,
     PullOutcome,
     PullPlan,
     TimeIsUp,
@@ -93,7 +93,7 @@ class NamedObject:
     next: str = ""
     leased: str = ""
     failures: int = 0
-    end: PullEnd | None = None
+    end: FinishedPull | None = None
     revision: int = 0
     extensions: str = field(default="{}", metadata=EXTENSIONS)
     """As `lakegate.base.json_codec.EXTENSIONS`."""
@@ -156,7 +156,7 @@ def name_object(dependencies: Dependencies, dataset: str, source: str, version: 
 # ---- Delivering named objects ----
 
 
-def _ended(before: NamedObject, after: NamedObject) -> PullEnd | None:
+def _ended(before: NamedObject, after: NamedObject) -> FinishedPull | None:
     return after.end if after.end != before.end else None
 
 
@@ -188,15 +188,15 @@ def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
         if isinstance(failure, RETRIED) and row.failures + 1 < MAX_FAILURES:
             return _released(work, row, failures=row.failures + 1)
         reason = str(failure) or type(failure).__name__
-        end = PullEnd(PullOutcome.FAILED, work.dependencies.moment, reason=reason)
+        end = FinishedPull(PullOutcome.FAILED, work.dependencies.moment, reason=reason)
     else:
         row = _taken(work, row)
-        end = PullEnd(PullOutcome.FETCHED, work.dependencies.moment, row.key, size)
+        end = FinishedPull(PullOutcome.FETCHED, work.dependencies.moment, row.key, size)
     yield from _report(work, row, end)
     return replace(row, leased="", next="", failures=0, end=end)
 
 
-def _report(work: Work, row: NamedObject, end: PullEnd) -> Steps[None]:
+def _report(work: Work, row: NamedObject, end: FinishedPull) -> Steps[None]:
     """Send the message about an end, if one is due, and list it with its dataset; a tick that dies then does both again."""
     state = pulls(work.dependencies).get(row.dataset)
     if not state.plan:  # the contract was published within five minutes, or is not pulled any more

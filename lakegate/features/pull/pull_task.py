@@ -81,8 +81,8 @@ class SourceFetch:
 
 
 @dataclass(frozen=True, slots=True)
-class PullEnd:
-    """The end of one pull."""
+class FinishedPull:
+    """One pull that has ended, as the row of its dataset keeps it; `EndOfPull` is what is printed of it."""
 
     outcome: PullOutcome
     at: str
@@ -118,7 +118,7 @@ class PullState:
     fetch: SourceFetch | None = None
     seen: SourceIdentity = SourceIdentity()  # noqa: RUF009 - a value that nobody changes
     """Of what was fetched last."""
-    ends: tuple[PullEnd, ...] = ()
+    ends: tuple[FinishedPull, ...] = ()
     """The latest first."""
     revision: int = 0
     extensions: str = field(default="{}", metadata=EXTENSIONS)
@@ -142,7 +142,7 @@ def planned(dataset: PullState, pull: Pull, version: str, plan: str, now: str) -
     return replace(known, plan=plan, version=version, source=pull.source, schedule=pull.schedule, next=due)
 
 
-def with_named(dataset: PullState, end: PullEnd) -> PullState:
+def with_named(dataset: PullState, end: FinishedPull) -> PullState:
     """The dataset with the end of an object that its producer has named, in the place of an earlier one of the same version."""
     others = (each for each in dataset.ends if (each.object, each.version) != (end.object, end.version))
     return replace(dataset, ends=(end, *others)[:MAX_ENDS])
@@ -153,7 +153,7 @@ def unplanned(dataset: PullState) -> PullState:
     return replace(dataset, plan="", version="", source="", schedule="", next="", leased="", fetch=None, failures=0)
 
 
-def ended(dataset: PullState, end: PullEnd) -> PullState:
+def ended(dataset: PullState, end: FinishedPull) -> PullState:
     """The dataset after a pull has ended: due again by its schedule."""
     seen = dataset.fetch.source if dataset.fetch and end.outcome is PullOutcome.FETCHED else dataset.seen
     return replace(
@@ -483,7 +483,7 @@ class PullEvent:
 
 
 def report_end(
-    dependencies: Dependencies, row: PullState, end: PullEnd, before: PullEnd | None, pull: str
+    dependencies: Dependencies, row: PullState, end: FinishedPull, before: FinishedPull | None, pull: str
 ) -> Steps[None]:
     """Report the end of a pull, unless nobody has to know: it has not failed, and neither has the one before.
 
@@ -542,7 +542,7 @@ def tick(
     part: int = PART,
     also: Callable[[Work, Turn], Steps[None]] | None = None,
 ) -> Steps[Turn]:
-    """Plan what contracts say is pulled, and pull what is due; then `also`. `ends` of the turn are PullEnds."""
+    """Plan what contracts say is pulled, and pull what is due; then `also`. `ends` of the turn are FinishedPulls."""
     work, turn = Work(dependencies, transfer, landing, part), Turn()
     task = replace(TASK, step=lambda _, row, now: _pull(work, row, now))
     yield from discover(dependencies, turn, task)
@@ -553,7 +553,7 @@ def tick(
     return turn
 
 
-def _ended_pull(before: PullState, after: PullState) -> PullEnd | None:
+def _ended_pull(before: PullState, after: PullState) -> FinishedPull | None:
     return after.ends[0] if after.ends != before.ends else None
 
 
@@ -626,9 +626,9 @@ def _end(work: Work, row: PullState, size: int | None, reason: str = "") -> Step
     """
     now = work.dependencies.moment
     if row.fetch is not None and size is not None:
-        end = PullEnd(PullOutcome.FETCHED, now, row.fetch.key, size)
+        end = FinishedPull(PullOutcome.FETCHED, now, row.fetch.key, size)
     else:
-        end = PullEnd(PullOutcome.FAILED if reason else PullOutcome.UNCHANGED, now, reason=reason)
+        end = FinishedPull(PullOutcome.FAILED if reason else PullOutcome.UNCHANGED, now, reason=reason)
     yield from report_end(work.dependencies, row, end, next(iter(row.ends), None), row.next)
     return ended(row, end)
 

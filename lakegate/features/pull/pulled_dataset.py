@@ -11,7 +11,7 @@ from lakegate.base.json_codec import encode, select_fields
 from lakegate.base.text import plural
 from lakegate.base.timestamps import instant_of
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.features.pull.pull_task import PullEnd, PullState, pulls_of
+from lakegate.features.pull.pull_task import FinishedPull, PullState, pulls_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.described_deliveries import in_utc
 
@@ -114,7 +114,7 @@ def present_state(row: PullState) -> str:
     return f"{state}, after {plural(row.failures, 'failed attempt')}" if row.failures else state
 
 
-def in_past(end: PullEnd) -> str:
+def in_past(end: FinishedPull) -> str:
     """The end of a pull, in words."""
     what = f"{end.key}, {plural(end.size, 'byte')}" if end.key else end.reason
     of = f" {end.object}{f' {end.version}' if end.version else ''}" if end.object else ""

@@ -8,7 +8,7 @@ from typing import Final
 from lakegate.base.errors import InputError
 from lakegate.base.text import plural
 from lakegate.contract.contract_model import is_usable
-from lakegate.features.pull.pull_task import PullEnd
+from lakegate.features.pull.pull_task import FinishedPull
 from lakegate.features.pull.pulled_dataset import PATH, PullStatus, pulled_dataset, status_of, status_of_object
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.dependencies import Dependencies
@@ -71,7 +71,7 @@ def _asked(dependencies: Dependencies, request: HttpRequest, dataset: str) -> di
     return document | request.details(lambda: pulled_dataset(row))
 
 
-def _document(dataset: str, version: str, status: PullStatus, end: PullEnd | None) -> dict[str, object]:
+def _document(dataset: str, version: str, status: PullStatus, end: FinishedPull | None) -> dict[str, object]:
     latest = end and {
         "outcome": end.outcome.value,
         "at": end.at,

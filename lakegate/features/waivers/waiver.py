@@ -18,8 +18,8 @@ from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
-from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
-from lakegate.gate.person_decisions import MAX_WAIVER, PERSON_DECISIONS, WantedWaiver
+from lakegate.gate.ledger.commit import append, is_one_line
+from lakegate.gate.person_decisions import LONGEST_REASON, MAX_WAIVER, PERSON_DECISIONS, WantedWaiver
 from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
 
 # ---- Waivers ----

@@ -23,8 +23,8 @@ from lakegate.gate.delivery.transition import DeliveryTurn, Observation
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.ledger.blocks import event_id
-from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
-from lakegate.gate.person_decisions import WantedApproval, WantedDecline
+from lakegate.gate.ledger.commit import append, is_one_line
+from lakegate.gate.person_decisions import LONGEST_REASON, WantedApproval, WantedDecline
 from lakegate.verdict.reasons import APPROVAL_EXPIRED
 
 

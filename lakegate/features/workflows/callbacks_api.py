@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from lakegate.base.errors import InputError
-from lakegate.base.json_codec import Bounds, Pattern
+from lakegate.base.json_codec import Pattern
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.person_decisions import Reason
 from lakegate.library.http_messages import (
     CALLBACK_ROUTE,
     STATUSES,
@@ -46,7 +47,7 @@ class DecliningCallback:
     transition: Literal["decline"]
     token: Token
     """Of the notification."""
-    reason: Annotated[str, Bounds(1, 500)]
+    reason: Reason
     """One line, which every consumer can read."""
 
 

@@ -44,28 +44,30 @@ class _NotUsable(Exception):  # noqa: N818 - the name is what is wrong
     """The manifest, or a part of it, does not say what the ledger does."""
 
 
-def newest_accepted(dependencies: Dependencies, chain: str, height: int) -> Iterator[AcceptedBlock]:
+def newest_accepted(dependencies: Dependencies, dataset: str, height: int) -> Iterator[AcceptedBlock]:
     """The deliveries that were current at a height, the newest first; segments of the manifest are read as they are asked for."""
     below = height + 1
     try:
-        head, above = _manifest(dependencies, chain)
+        head, above = _manifest(dependencies, dataset)
         state = _not_current(head, above, height)
-        for each in _by_manifest(dependencies, chain, head, above, below):
+        for each in _by_manifest(dependencies, dataset, head, above, below):
             below = each.height
             if each.height not in state:
                 yield each
     except _NotUsable:
-        blocks = dependencies.ledger.blocks(chain)
+        blocks = dependencies.ledger.blocks(dataset)
         state = not_current(block for block in blocks if block.height <= height)
         yield from (each for each in _of_blocks(blocks, erasures_of(blocks), below) if each.height not in state)
 
 
-def not_current_at(dependencies: Dependencies, chain: str, height: int = MAX_INTEGER) -> NotCurrent:
+def not_current_at(dependencies: Dependencies, dataset: str, height: int = MAX_INTEGER) -> NotCurrent:
     """The accepted deliveries of a dataset that were not part of its current state at a height, by default now."""
     try:
-        return _not_current(*_manifest(dependencies, chain), height)
+        return _not_current(*_manifest(dependencies, dataset), height)
     except (_NotUsable, AccessDenied):  # people who may read the ledger may not all read accepted data
-        return not_current(block for block in dependencies.ledger.blocks(chain, strict=False) if block.height <= height)
+        return not_current(
+            block for block in dependencies.ledger.blocks(dataset, strict=False) if block.height <= height
+        )
 
 
 def _not_current(head: ManifestHead, above: Iterable[AnyBlock], height: int) -> NotCurrent:
@@ -78,7 +80,7 @@ def _not_current(head: ManifestHead, above: Iterable[AnyBlock], height: int) -> 
 
 
 def _by_manifest(
-    dependencies: Dependencies, chain: str, head: ManifestHead, above: tuple[AnyBlock, ...], below: int
+    dependencies: Dependencies, dataset: str, head: ManifestHead, above: tuple[AnyBlock, ...], below: int
 ) -> Iterator[AcceptedBlock]:
     if any(each.kind in {DONE, RESTORED} for each in above):
         raise _NotUsable
@@ -87,31 +89,31 @@ def _by_manifest(
     yield from _of_blocks(above, erasures_of(above), below)
     yield from _of_document(head, erased, below)
     for number in range(min(head.segments.count - 1, (below - 1) // heights), -1, -1):
-        key = segment_key(chain, number * heights, folder)
-        segment = _document(dependencies, key, ManifestSegment, chain)
+        key = segment_key(dataset, number * heights, folder)
+        segment = _document(dependencies, key, ManifestSegment, dataset)
         if segment.height != (number + 1) * heights - 1:
             raise _NotUsable
         yield from _of_document(segment, erased, below)
 
 
-def _manifest(dependencies: Dependencies, chain: str) -> tuple[ManifestHead, tuple[AnyBlock, ...]]:
+def _manifest(dependencies: Dependencies, dataset: str) -> tuple[ManifestHead, tuple[AnyBlock, ...]]:
     """The head, and the blocks above it. Raises _NotUsable."""
-    head = _document(dependencies, manifest_key(chain), ManifestHead, chain)
+    head = _document(dependencies, manifest_key(dataset), ManifestHead, dataset)
     if not head.gapless:
         raise _NotUsable
-    above = dependencies.ledger.blocks(chain, head.height)
-    if not above and dependencies.ledger.head(chain).height < head.height:  # the ledger is that of an earlier time
+    above = dependencies.ledger.blocks(dataset, head.height)
+    if not above and dependencies.ledger.head(dataset).height < head.height:  # the ledger is that of an earlier time
         raise _NotUsable
     return head, above
 
 
-def _document(dependencies: Dependencies, key: str, of: type[T], chain: str) -> T:
+def _document(dependencies: Dependencies, key: str, of: type[T], dataset: str) -> T:
     try:
         body = dependencies.read_lake(key)
         found = decode_document(of, "manifest", json.loads(body), strict=False)
     except (NotFound, InputError, ValueError, RecursionError):
         raise _NotUsable from None
-    if found.dataset != chain:
+    if found.dataset != dataset:
         raise _NotUsable
     return found
 
@@ -133,20 +135,20 @@ def _of_document(document: ManifestHead | ManifestSegment, erased: int, below: i
             )
 
 
-def standing_mark(dependencies: Dependencies, chain: str, height: int) -> Record | None:
+def standing_mark(dependencies: Dependencies, dataset: str, height: int) -> Record | None:
     """The record by which accepted data is marked (`stale` in the manifest), up to a height; None where there is none.
 
     Where the last such record took the mark away, that one, or None. Raises UnreadableItem.
     """
     marked = -1
     try:
-        head, blocks = _manifest(dependencies, chain)
+        head, blocks = _manifest(dependencies, dataset)
         marked = head.stale.height if head.stale else -1
     except _NotUsable:
-        blocks = dependencies.ledger.blocks(chain)
+        blocks = dependencies.ledger.blocks(dataset)
     marking = names("manifest marks")
     for block in reversed(blocks):
         if isinstance(block, Record) and block.kind in marking and block.height <= height:
             return block
-    found = dependencies.ledger.block(chain, marked) if marked >= 0 else None
+    found = dependencies.ledger.block(dataset, marked) if marked >= 0 else None
     return found if isinstance(found, Record) else None

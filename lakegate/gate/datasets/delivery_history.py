@@ -40,7 +40,7 @@ class Page(NamedTuple):
 
 def history(  # noqa: PLR0913 - a history is chosen by these
     dependencies: Dependencies,
-    chain: str,
+    dataset: str,
     *,
     rule: str = "",
     verdict: str = "",
@@ -50,7 +50,7 @@ def history(  # noqa: PLR0913 - a history is chosen by these
 ) -> Page:
     """A page of the finished deliveries of a dataset, of at most `limit`."""
     found: list[FinishedDelivery] = []
-    for each in chosen(dependencies, chain, rule=rule, verdict=verdict, since=since, below=below, page=limit + 1):
+    for each in chosen(dependencies, dataset, rule=rule, verdict=verdict, since=since, below=below, page=limit + 1):
         found.append(each)
         if len(found) > limit:
             return Page(tuple(found[:limit]), found[limit - 1].height)
@@ -59,7 +59,7 @@ def history(  # noqa: PLR0913 - a history is chosen by these
 
 def chosen(  # noqa: PLR0913 - likewise
     dependencies: Dependencies,
-    chain: str,
+    dataset: str,
     *,
     rule: str = "",
     verdict: str = "",
@@ -71,7 +71,7 @@ def chosen(  # noqa: PLR0913 - likewise
     by_verdict = "" if rule else verdict
     while True:
         size = min(page, PAGE)
-        entries = dependencies.history.entries(chain, rule=rule, verdict=by_verdict, below=below, limit=size)
+        entries = dependencies.history.entries(dataset, rule=rule, verdict=by_verdict, below=below, limit=size)
         for entry in entries:
             at = datetime.fromisoformat(entry.at)
             if since is not None and at < since - SKEW:
@@ -86,23 +86,23 @@ def chosen(  # noqa: PLR0913 - likewise
 # ---- The history for a report ----
 
 
-def report_dataset(dependencies: Dependencies, chain: str, since: datetime) -> DatasetHistory:
+def report_dataset(dependencies: Dependencies, dataset: str, since: datetime) -> DatasetHistory:
     """The deliveries of a dataset that were finished since a time, of the accepted ones those that are current.
 
     Two range queries, the head of the manifest, and one plan: that of the latest delivery.
 
     Raises Alarm where that plan is missing.
     """
-    state = not_current_at(dependencies, chain)
-    entries = [each for each in chosen(dependencies, chain, since=since) if each.height not in state][::-1]
-    blocks = _blocks(dependencies, chain, entries)
+    state = not_current_at(dependencies, dataset)
+    entries = [each for each in chosen(dependencies, dataset, since=since) if each.height not in state][::-1]
+    blocks = _blocks(dependencies, dataset, entries)
     plan = _latest_plan(dependencies, entries, blocks)
     checks = [check for check in plan.checks if check.skip is None] if plan else []
     limits = [check.accept.interval.high for check in checks if check.metric is Metric.YOUNGEST]
-    now, current = dependencies.now, dependencies.deadlines.get(chain)
+    now, current = dependencies.now, dependencies.deadlines.get(dataset)
     ended = {deadline.name: instant_of(current.end_of(deadline)) for deadline in current.deadlines}
     found = history_of(
-        chain,
+        dataset,
         (since, now),
         [_delivery(entry, blocks) for entry in entries],
         dict.fromkeys(check.rule[:LONGEST_RULE] for check in checks),
@@ -114,20 +114,20 @@ def report_dataset(dependencies: Dependencies, chain: str, since: datetime) -> D
         DeadlineStatus(deadline.name, deadline.seconds, ended[deadline.name], ended[deadline.name] < now)
         for deadline in current.deadlines
     )
-    labels, following = labels_of_dataset(dependencies, chain), next_dataset(dependencies, chain)
+    labels, following = labels_of_dataset(dependencies, dataset), next_dataset(dependencies, dataset)
     found.name, found.owner = labels.get("name", ""), labels.get("owner", "")
     found.replaced_by = following.in_words() if following else ""
     return found
 
 
-def _blocks(dependencies: Dependencies, chain: str, entries: list[FinishedDelivery]) -> dict[int, Block]:
+def _blocks(dependencies: Dependencies, dataset: str, entries: list[FinishedDelivery]) -> dict[int, Block]:
     """The blocks of the deliveries, by height."""
     if not entries:
         return {}
     lowest = min(entry.height for entry in entries)
     return {
         delivery.height: delivery
-        for delivery in deliveries(dependencies.ledger.blocks(chain, lowest - 1, strict=False))
+        for delivery in deliveries(dependencies.ledger.blocks(dataset, lowest - 1, strict=False))
     }
 
 
@@ -178,10 +178,10 @@ class ObserveReport:
     """By folder of the landing bucket: text of the producers'. The most refused deliveries first."""
 
 
-def observe_report(dependencies: Dependencies, chain: str, since: datetime) -> ObserveReport:
+def observe_report(dependencies: Dependencies, dataset: str, since: datetime) -> ObserveReport:
     """Refusals by `mode: enforce` since a time, from the index: no delivery is read or evaluated again."""
     report = ObserveReport()
-    for each in chosen(dependencies, chain, since=since):
+    for each in chosen(dependencies, dataset, since=since):
         _add(report, each)
     report.rules = dict(sorted(report.rules.items(), key=lambda one: (-one[1].deliveries, one[0])))
     report.producers = dict(sorted(report.producers.items(), key=lambda one: (-one[1].refused, one[0])))

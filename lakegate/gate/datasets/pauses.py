@@ -8,7 +8,8 @@ from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.gate.delivery_store import Pause
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
+from lakegate.gate.ledger.commit import is_one_line
+from lakegate.gate.person_decisions import LONGEST_REASON
 
 # ---- Pause and resume ----
 # Nothing is read for it while deliveries are pinned: the write that pins one has the condition that its dataset is not paused.

@@ -75,26 +75,26 @@ class StoredHead(NamedTuple):
     not_current: NotCurrent = ALL_CURRENT
 
 
-def update(dependencies: Dependencies, chain: str, height: int | None = None) -> Steps[None]:
+def update(dependencies: Dependencies, dataset: str, height: int | None = None) -> Steps[None]:
     """Bring the manifest of a dataset up to the top of its chain; its height never decreases.
 
     `height`: of the block that it is to show. Where others write at the same time that is enough: who extends a busy chain next
     writes the next head.
     """
-    where, heights = dependencies.in_lake(manifest_key(chain)), dependencies.places.segment_heights
+    where, heights = dependencies.in_lake(manifest_key(dataset)), dependencies.places.segment_heights
     for attempt in range(TRIES_OF_MANIFEST):
         head = stored_head(dependencies, where)
         head = head if head.gapless else StoredHead(head.etag)
         if attempt and height is not None and head.height >= height:
             return  # one that was written since we began
-        blocks = dependencies.ledger.blocks(chain, head.height, strict=False)
+        blocks = dependencies.ledger.blocks(dataset, head.height, strict=False)
         if not blocks:
-            if head.height <= dependencies.ledger.head(chain).height:
+            if head.height <= dependencies.ledger.head(dataset).height:
                 return
             head = StoredHead(head.etag)  # the ledger is that of an earlier time: what is listed above it is not in it
-            blocks = dependencies.ledger.blocks(chain, strict=False)
+            blocks = dependencies.ledger.blocks(dataset, strict=False)
         if any(block.kind in {DONE, RESTORED} for block in blocks):  # what is listed already changes, too
-            blocks = dependencies.ledger.blocks(chain, strict=False)
+            blocks = dependencies.ledger.blocks(dataset, strict=False)
             head = StoredHead(head.etag, erased=erasures_of(blocks).height)
         erasures = erasures_of(blocks)
         published = (block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED)
@@ -108,15 +108,15 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
         parts = {number: list(each) for number, each in groupby(listed, lambda each: each["height"] // heights)}
         document = {
             "format": FORMAT,
-            "line": chain,
+            "line": dataset,
             "height": blocks[-1].height,
             "segments": {"count": segments, "heights": heights} | ({"folder": folder} if head.erased >= 0 else {}),
             "deliveries": [each for each in listed if each["height"] >= segments * heights],
             "gapless": len(blocks) == blocks[-1].height - head.height,
-            **_about_dataset(dependencies, chain, head, blocks),
+            **_about_dataset(dependencies, dataset, head, blocks),
         }
         for number in range(head.segments, segments):
-            yield from _write_segment(dependencies, chain, folder, number, parts.get(number, []))
+            yield from _write_segment(dependencies, dataset, folder, number, parts.get(number, []))
         try:
             put, body = dependencies.objects.put, _json(document)
             yield from perform(
@@ -129,7 +129,7 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
 
 
 def _about_dataset(
-    dependencies: Dependencies, chain: str, head: StoredHead, blocks: tuple[AnyBlock, ...]
+    dependencies: Dependencies, dataset: str, head: StoredHead, blocks: tuple[AnyBlock, ...]
 ) -> dict[str, Any]:
     """Statements of a head about its dataset, by the head before and the blocks above it."""
     members: dict[str, Any] = {"lifecycle": lifecycle_by(blocks) or head.lifecycle}
@@ -137,33 +137,33 @@ def _about_dataset(
         members["stale"] = stale
     state = not_current_after(head.not_current, blocks)
     if state is None:
-        whole_chain = dependencies.ledger.blocks(chain, strict=False)
+        whole_chain = dependencies.ledger.blocks(dataset, strict=False)
         state = not_current(block for block in whole_chain if block.height <= blocks[-1].height)
     if state != ALL_CURRENT:
         members["not_current"] = encode(state)
     return members
 
 
-def write_lost(dependencies: Dependencies, chain: str) -> Steps[None]:
+def write_lost(dependencies: Dependencies, dataset: str) -> Steps[None]:
     """Write the manifest of a dataset that has blocks and no head, or one that does not begin as a head does."""
     begins = b""
     with suppress(NotFound):
-        begins = dependencies.objects.read(dependencies.in_lake(manifest_key(chain)), 0, len(BEGINS))
+        begins = dependencies.objects.read(dependencies.in_lake(manifest_key(dataset)), 0, len(BEGINS))
     if begins != BEGINS:
-        yield from update(dependencies, chain)
+        yield from update(dependencies, dataset)
 
 
 def _write_segment(
-    dependencies: Dependencies, chain: str, folder: str, number: int, deliveries: list[dict[str, Any]]
+    dependencies: Dependencies, dataset: str, folder: str, number: int, deliveries: list[dict[str, Any]]
 ) -> Steps[None]:
     heights = dependencies.places.segment_heights
     document = {
         "format": SEGMENT_FORMAT,
-        "line": chain,
+        "line": dataset,
         "height": (number + 1) * heights - 1,
         "deliveries": deliveries,
     }
-    where, body = dependencies.in_lake(segment_key(chain, number * heights, folder)), _json(document)
+    where, body = dependencies.in_lake(segment_key(dataset, number * heights, folder)), _json(document)
     try:
         yield from perform(Effect.WRITE_SEGMENT, dependencies.objects.put, where, body, absent=True)
     except ConditionFailed:

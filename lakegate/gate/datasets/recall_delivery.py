@@ -26,9 +26,9 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.event_bodies import RecallEvent
 from lakegate.gate.ledger.blocks import event_id
-from lakegate.gate.ledger.commit import LONGEST_REASON, TRIES_OF_COMMIT, is_one_line, record_at_head
+from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, is_one_line, record_at_head
 from lakegate.gate.ledger.ledger_store import record_writes
-from lakegate.gate.person_decisions import PERSON_DECISIONS, WantedRecall, WantedRestoration
+from lakegate.gate.person_decisions import LONGEST_REASON, PERSON_DECISIONS, WantedRecall, WantedRestoration
 from lakegate.gate.table import Put
 
 

@@ -28,8 +28,8 @@ from lakegate.gate.delivery.transition import VANISHED, DeliveryTurn, Observatio
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.ledger.blocks import event_id
-from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
-from lakegate.gate.person_decisions import PERSON_DECISIONS, WantedCancellation
+from lakegate.gate.ledger.commit import append, is_one_line
+from lakegate.gate.person_decisions import LONGEST_REASON, PERSON_DECISIONS, WantedCancellation
 from lakegate.verdict.verdict import Verdict
 
 OPEN: Final = OUTCOMES.keys() - {State.DECIDED, State.FAILED}

@@ -11,6 +11,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import Head, Record, event_id
 from lakegate.gate.ledger.signatures import KEY, fingerprint, key_content
+from lakegate.gate.person_decisions import LONGEST_REASON
 from lakegate.gate.ports import SigningKey, SigningKeys
 from lakegate.gate.table import ConditionName
 
@@ -43,8 +44,6 @@ def record_at_head(  # noqa: PLR0913 - a record has these parts
 
 TRIES_OF_COMMIT: Final = 20
 """Others may extend a busy chain first."""
-LONGEST_REASON: Final = 500
-"""Characters of a text of a person: it is part of records and events, and of the reasons of deliveries."""
 
 
 def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[str, Any], event: str) -> Steps[None]:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256, omit_default
 from lakegate.base.timestamps import Moment, OptionalMoment
-from lakegate.gate.person_decisions import PERSON_DECISIONS, RecordContent
+from lakegate.gate.person_decisions import PERSON_DECISIONS, Reason, RecordContent
 
 PUBLIC_KEY: Final = "MCowBQYDK2VwAyEA[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
 """SubjectPublicKeyInfo of an Ed25519 key (RFC 8410), in Base64."""
@@ -133,7 +133,7 @@ class ErasureContent:
     """
 
     workload: NotEmpty
-    reason: Annotated[str, Bounds(1, 500)]
+    reason: Reason
     rows: Exact | None
     """Of all objects; null where an object is erased unread."""
     fields: tuple[NotEmpty, ...]

@@ -16,7 +16,7 @@ from lakegate.gate.datasets.dataset_states import DatasetState, ParentNotice
 from lakegate.gate.datasets.lifecycle import PARENT, announce_parent, change
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
-from lakegate.gate.ledger.commit import LONGEST_REASON
+from lakegate.gate.person_decisions import LONGEST_REASON
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.contract_versions import CompiledContract, document_key, newest_release, pinned_parents
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, WeakerChild

@@ -42,7 +42,7 @@ from lakegate.gate.delivery.protocol import PUSH
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.blocks import Record, contract_chain
-from lakegate.gate.ledger.commit import LONGEST_REASON
+from lakegate.gate.person_decisions import LONGEST_REASON
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.contract_versions import (
     ANOTHER_CONTENT,

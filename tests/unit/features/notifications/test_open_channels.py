@@ -22,7 +22,7 @@ from lakegate.aws import https_client
 from lakegate.aws.https_client import Web, is_public
 from lakegate.aws.secrets import Secret, Secrets
 from lakegate.base.errors import NotFound, PortError, Throttled, Unanswered
-from lakegate.features.notifications import message_text, pagerduty
+from lakegate.features.notifications import notification_text, pagerduty
 from lakegate.features.notifications.open_channels import channels
 from lakegate.features.notifications.slack import Slack
 from lakegate.features.notifications.webhook import signature
@@ -449,11 +449,11 @@ def test_a_token_follows_from_the_key_of_a_webhook(receiver: Receiver) -> None:
 def test_an_invitation_is_part_of_the_document() -> None:
     """Where there is one; the schema has it."""
     invitation = CallbackInvitation("A" * 43, "/api/v1/workload/1/callback", "2026-01-05T12:00:00.000000Z")
-    made = json.loads(message_text.document(BARE._replace(callback=invitation)))
+    made = json.loads(notification_text.document(BARE._replace(callback=invitation)))
     validate("notification", made)
 
     assert made["callback"] == {"token": "A" * 43, "path": invitation.path, "expires": invitation.expires}
-    assert "callback" not in json.loads(message_text.document(BARE))
+    assert "callback" not in json.loads(notification_text.document(BARE))
 
 
 def test_a_webhook_is_signed_as_standard_webhooks_requires(receiver: Receiver) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from lakegate.base.timestamps import instant_of
 from lakegate.contract.delivery_policy import Policy, Pull
-from lakegate.features.pull.pull_task import PullEnd, PullState, tick
+from lakegate.features.pull.pull_task import FinishedPull, PullState, tick
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps, run
 from lakegate.gate.ports import Address
@@ -87,7 +87,7 @@ class PullStage:
         versions = objects.versions(LANDING, PREFIX).versions
         return [objects.read(Address(LANDING, each.key, each.version)) for each in versions]
 
-    def until_end(self, most: int = 30) -> PullEnd:
+    def until_end(self, most: int = 30) -> FinishedPull:
         """Ticks every five minutes, until the pull has ended."""
         before = len(self.row.ends)
         for _ in range(most):

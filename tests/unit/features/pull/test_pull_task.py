@@ -19,7 +19,7 @@ from lakegate.contract.name_times import time_in
 from lakegate.features.notifications.notices import noted
 from lakegate.features.pull import pull_task
 from lakegate.features.pull.pull_sources import SourceIdentity
-from lakegate.features.pull.pull_task import MAX_ENDS, PullEnd, PullOutcome, PullState, key_of, report_end
+from lakegate.features.pull.pull_task import MAX_ENDS, FinishedPull, PullOutcome, PullState, key_of, report_end
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.effects import Steps, run
@@ -356,7 +356,7 @@ def test_the_message_of_a_pull_that_is_never_due_again() -> None:
     """The schedule names a year that is over."""
     stage = scheduled(SMALL)
     row = replace(stage.row, schedule="cron(0 0 1 1 ? 2026)")
-    end = PullEnd(PullOutcome.FAILED, moment(stage.env.memory.clock.now()), reason="x")
+    end = FinishedPull(PullOutcome.FAILED, moment(stage.env.memory.clock.now()), reason="x")
     run(report_end(stage.dependencies, row, end, None, row.next), stage.env.memory.clock)
     (message,) = stage.env.memory.messages.values()
     validate("line-event", detail(message))

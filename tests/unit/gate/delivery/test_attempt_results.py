@@ -63,7 +63,7 @@ def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch)
     """However many reasons a verdict has, the row of its workload stays far below the limit of DynamoDB."""
     env, row = answered(b"bad:1")
     monkeypatch.setattr("lakegate.verdict.verdict.MAX_REASONS_OF_DELIVERY", 1)
-    monkeypatch.setattr("lakegate.verdict.verdict.LONGEST_REASON", 10)
+    monkeypatch.setattr("lakegate.verdict.verdict.LONGEST_REASON_OF_DELIVERY", 10)
     found = observe(DeliveryTurn(env.dependencies, row))
     assert found is not None
     assert found.decision is not None

@@ -1,4 +1,4 @@
-"""All words of notices: titles, sentences, remedies, footer."""
+"""The words and the document of a notification: title, sentences, remedies, footer."""
 
 from __future__ import annotations
 
