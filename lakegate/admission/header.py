@@ -111,7 +111,6 @@ def shown_pairs(pairs: dict[str, str]) -> str:
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 MAX_LINES = 50
 """The number of lines that are searched for a header."""
-HEADER_BELOW = "the header stands in line {0}: remove what is above it, for the file needs a header line first"
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ -]*|(?i:true|false)")
 """Texts that are never column names: numbers, dates, times of day."""
 _JSON = re.compile(r'(?:\{\s*(?:"[^"]*"\s*:|\}|$)|\[\s*(?:[\[{]|$))')
@@ -126,7 +125,10 @@ class _Text:
         self, line: str, csv: Csv, declared: tuple[str, ...], head: bytes, physical: Mapping[str, str]
     ) -> None:
         self.line, self.csv, self.declared, self.physical = line, csv, declared, physical
-        self.below = head.decode(csv.encoding, "replace").splitlines()[1:MAX_LINES]
+        lines = head.removeprefix(BOM).decode(csv.encoding, "replace").split("\n", MAX_LINES)[:MAX_LINES]
+        numbered = ((number, other.removesuffix("\r")) for number, other in enumerate(lines, start=1))
+        self.others = [(number, other) for number, other in numbered if number != csv.skip_rows + 1]
+        """The lines around that of the header, with their numbers."""
 
     @property
     def delimiter(self) -> str:
@@ -192,7 +194,7 @@ def separator_note(line: str) -> str | None:
 def _other_kind(text: _Text) -> str | None:
     """The line begins another kind of text; its words are values then, and not shown."""
     begin = text.line.strip()
-    if not begin and not any(each.strip() for each in text.below):
+    if not begin and not any(other.strip() for _, other in text.others):
         return f"the file has nothing but blanks: it needs a header line ({quote_names(text.declared)})"
     if _JSON.match(begin):
         declare = "format: json" if begin[0] == "[" else "format: jsonl"
@@ -212,10 +214,15 @@ def _other_delimiter(text: _Text) -> str | None:
     return None
 
 
-def _header_below(text: _Text) -> str | None:
-    for number, line in enumerate(text.below, start=2):
+def _header_elsewhere(text: _Text) -> str | None:
+    for number, line in text.others:
         if len(match_spelling(text.cells(line), text.declared)) * 2 > len(text.declared):
-            return HEADER_BELOW.format(number)
+            if not text.csv.skip_rows:
+                remedy = "remove what is above it, for the file needs a header line first"
+                return f"the header stands in line {number}: {remedy}, or declare csv.skipRows: {number - 1}"
+            declared = f"although the contract declares it in line {text.csv.skip_rows + 1}"
+            remedy = f"write {plural(text.csv.skip_rows, 'line')} above it, or declare csv.skipRows: {number - 1}"
+            return f"the header stands in line {number}, {declared} (csv.skipRows: {text.csv.skip_rows}): {remedy}"
     return None
 
 
@@ -228,7 +235,7 @@ def _one_column(text: _Text) -> str | None:
             and text.line.count(mark) >= len(text.declared) - 1
         ):
             return (
-                f"the values are separated by {words}, although the contract declares {text.delimiter}, and the first line "
+                f"the values are separated by {words}, although the contract declares {text.delimiter}, and {_place(text.csv)} "
                 f"names none of the declared columns ({quote_names(text.declared)}): the file needs a header line"
             )
     return None
@@ -236,16 +243,21 @@ def _one_column(text: _Text) -> str | None:
 
 def _data(text: _Text) -> str | None:
     if any(_VALUE.fullmatch(cell.strip()) for cell in text.cells(text.line)):
-        words = "the first line holds values, and names none of the declared columns: the file needs a header line"
-        return f"{words} ({quote_names(text.declared)}), or the contract csv.header: false"
+        words = "holds values, and names none of the declared columns: the file needs a header line"
+        return f"{_place(text.csv)} {words} ({quote_names(text.declared)}), or the contract csv.header: false"
     return None
 
 
 def _other_file(text: _Text) -> str:
-    words = f"the first line names none of the declared columns ({quote_names(text.declared)})"
+    words = f"{_place(text.csv)} names none of the declared columns ({quote_names(text.declared)})"
     if len(text.cells(text.line)) == len(text.declared):
         return f"{words}: the file needs a header line with them, or the contract csv.header: false; or is it of another dataset?"
     return f"{words}: the file needs a header line with them, or is it of another dataset, or checked against a wrong contract?"
+
+
+def _place(csv: Csv) -> str:
+    """The line of the header, in words."""
+    return f"line {csv.skip_rows + 1} (csv.skipRows: {csv.skip_rows})" if csv.skip_rows else "the first line"
 
 
 _EXPLANATIONS: tuple[Explain, ...] = (
@@ -254,7 +266,7 @@ _EXPLANATIONS: tuple[Explain, ...] = (
     _other_kind,
     _other_delimiter,
     lambda text: other_names(text.cells(text.line), text.declared, text.physical),
-    _header_below,
+    _header_elsewhere,
     _one_column,
     _data,
 )
@@ -281,12 +293,25 @@ def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
     return text
 
 
+def titles_end(text: bytes, csv: Csv) -> int | None:
+    """The end of the lines that are skipped above the header; None where a text has fewer. Quotes mean nothing in them."""
+    end = 0
+    for _ in range(csv.skip_rows):
+        end = text.find(b"\n", end) + 1
+        if not end:
+            return None
+    return end
+
+
 def header_end(text: bytes, csv: Csv) -> int:
     """The end of the first record of a text, after its line feed; 0 where there is none. Its quotes may hold line breaks."""
-    end = text.find(b"\n") + 1
+    begin = titles_end(text, csv)
+    if begin is None:
+        return 0
+    end = text.find(b"\n", begin) + 1
     if csv.multi_line:
         quote = csv.quote.encode(csv.encoding)
-        marks = text.count(quote, 0, end)
+        marks = text.count(quote, begin, end)
         while end and marks % 2:
             begin, end = end, text.find(b"\n", end) + 1
             marks += text.count(quote, begin, end)
@@ -294,16 +319,25 @@ def header_end(text: bytes, csv: Csv) -> int:
 
 
 def first_line(head: bytes, csv: Csv) -> str:
-    """The header line of a text as it begins, without its line end; UnreadableError where it is not a line of the encoding."""
+    """The header line of a text as it begins, below skipped lines, without its line end.
+
+    UnreadableError where there is none, or it is not a line of the encoding.
+    """
     text = head.removeprefix(BOM if csv.encoding == UTF_8 else b"")
-    end = header_end(text, csv)
+    begin, end = titles_end(text, csv), header_end(text, csv)
     if not end and len(head) >= HEAD:
-        raise UnreadableError("too-long", f"the first line does not end within {HEAD:,} bytes: is this a CSV file?")
-    line = (text[:end] if end else text).removesuffix(b"\n").removesuffix(b"\r")
+        raise UnreadableError("too-long", f"{_place(csv)} does not end within {HEAD:,} bytes: is this a CSV file?")
+    line = (text[begin:end] if end else text[begin:]).removesuffix(b"\n").removesuffix(b"\r")
     if csv.header and (b"\r" in line.replace(b"\r\n", b"") if csv.multi_line else b"\r" in line):
         doubled = line.rstrip(b"\r") + b"\r" == line
         ends = "CR CR LF, as programs write that add a CR to CR LF" if doubled and end else "CR alone"
         raise UnreadableError("line-ends", f"the lines end in {ends}: save the file with LF or CRLF line ends")
+    if begin is None or (csv.skip_rows and csv.header and begin == len(text)):
+        lines = plural(text.count(b"\n") + (not text.endswith(b"\n")), "line") if text else "no line"
+        wanted = f"the contract skips {csv.skip_rows:,}{' above the header' if csv.header else ''} (csv.skipRows)"
+        raise UnreadableError(
+            "header", f"the file has {lines}, although {wanted}: write them, or declare how many there are"
+        )
     try:
         return line.decode(csv.encoding)
     except UnicodeDecodeError:
@@ -317,8 +351,8 @@ def refuse_header(line: str, csv: Csv, declared: tuple[str, ...]) -> None:
     found = [plain(cell) for cell in cells(line, csv.delimiter, csv.quote)]
     names = set(found)
     if len(found) == len(names) > 1 and names <= {plain(each) for each in declared}:
-        words = "the first line names the declared columns, although the contract declares csv.header: false"
-        raise UnreadableError("header", f"{words}: remove it, or declare csv.header: true")
+        words = "names the declared columns, although the contract declares csv.header: false"
+        raise UnreadableError("header", f"{_place(csv)} {words}: remove it, or declare csv.header: true")
 
 
 def columns_of(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.admission.header import first_line, header_of, text_of
+from lakegate.admission.header import first_line, header_end, header_of, text_of
 from lakegate.base.text import plural, printable, quote
 from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.file_formats import Format
@@ -137,7 +137,7 @@ def _columns(plan: Plan, size: int, first: bytes) -> Columns | None:
     """The header's columns; None where there is no header, or not all of it was read."""
     csv, storage = plan.csv, plan.storage
     text = text_of(first, storage, csv)
-    if text is None or storage.format is not Format.CSV or (b"\n" not in text and len(first) < size):
+    if text is None or storage.format is not Format.CSV or (not header_end(text, csv) and len(first) < size):
         return None
     line = first_line(text, csv)
     return header_of(line, plan, text) if csv.header else None

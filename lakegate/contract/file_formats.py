@@ -175,6 +175,8 @@ class Storage:
         return self.format.spec.splits_rows and self.compression.spec.splits_rows
 
 
+MOST_SKIPPED = 1000
+"""Lines that may stand above a header."""
 Words = Annotated[tuple[Annotated[str, Bounds(most=1024)], ...], Bounds(most=100)]
 
 
@@ -203,6 +205,8 @@ class Csv:
     decimal_separator: Annotated[str, Permitted(DECIMAL_SEPARATORS)] = "."
     thousands_separator: Annotated[str, Permitted(("", *THOUSANDS_SEPARATORS))] = ""
     """Separator between groups of three digits of a number; empty for none."""
+    skip_rows: Annotated[int, Bounds(most=MOST_SKIPPED)] = 0
+    """Lines of a file above its header that are no records, such as the titles of a report."""
 
     @property
     def has_plain_numbers(self) -> bool:

@@ -47,6 +47,8 @@ def write_table(table: Any, plan: Plan, folder: Path) -> tuple[Path, tuple[str, 
                 pa.Table.from_pandas(table, preserve_index=False) if is_frame else pa.table(table), plan, plain
             )
         with plain.open("rb") as source, pa.output_stream(str(path), CODECS.get(plan.storage.compression)) as sink:
+            if plan.storage.format is Format.CSV:
+                sink.write(b"\n" * plan.csv.skip_rows)  # a table has no titles
             copyfileobj(source, sink)
     except (pa.ArrowException, ValueError, TypeError, NotImplementedError) as error:
         form = plan.storage.format.spec.title

@@ -92,6 +92,8 @@ class Judged:
     """The columns of a table by their names in the file."""
     header: str | None
     """The header line of CSV."""
+    titles: bytes
+    """The lines above it."""
 
 
 def write_shares(spark: SparkSession, plan: Plan, judged: Judged, folder: str) -> Shares:
@@ -108,8 +110,10 @@ def _csv(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: st
     quote, delimiter, header = plan.csv.quote, plan.csv.delimiter, judged.header
     reasons = F.concat(F.lit(quote), F.replace("reasons", F.lit(quote), F.lit(quote * 2)), F.lit(quote + delimiter))
     broken = F.concat(F.encode(reasons, plan.csv.encoding), "line")
-    _write_lines(plan, good.select(F.col("line").alias("value")), header, f"{folder}/accepted")
-    above = header and f"{REASONS}{delimiter}{header}"
+    titles, encoding = judged.titles, plan.csv.encoding
+    above = titles if header is None else titles + f"{header}\n".encode(encoding)
+    _write_lines(plan, good.select(F.col("line").alias("value")), above, f"{folder}/accepted")
+    above = titles if header is None else titles + f"{REASONS}{delimiter}{header}\n".encode(encoding)
     _write_lines(plan, bad.select(broken.alias("value")), above, f"{folder}/rejected")
 
 
@@ -118,8 +122,8 @@ def _jsonl(plan: Plan, _: Judged, good: DataFrame, bad: DataFrame, folder: str) 
     begun = F.regexp_replace(F.to_json(F.struct(reasons)), r"\}\z", f',"{RECORD}":')
     whole = F.concat(begun, "line", F.lit("}"))
     rejected = F.when(~F.col("malformed"), whole).otherwise(F.to_json(F.struct(reasons, broken)))
-    _write_lines(plan, good.select(F.col("line").alias("value")), None, f"{folder}/accepted")
-    _write_lines(plan, bad.select(rejected.alias("value")), None, f"{folder}/rejected")
+    _write_lines(plan, good.select(F.col("line").alias("value")), b"", f"{folder}/accepted")
+    _write_lines(plan, bad.select(rejected.alias("value")), b"", f"{folder}/rejected")
 
 
 def _table(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
@@ -131,12 +135,11 @@ def _table(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: 
     rejected.write.format(plan.storage.format.value).save(f"{folder}/rejected")
 
 
-def _write_lines(plan: Plan, lines: DataFrame, header: str | None, uri: str) -> None:
-    """Text objects, each under the header; the first row of each task carries it. Bytes are written as they are."""
+def _write_lines(plan: Plan, lines: DataFrame, above: bytes, uri: str) -> None:
+    """Text objects, each under the same lines; the first row of each task carries them. Bytes are written as they are."""
     first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << POSITION_BITS) - 1)) == 0
-    above = F.encode(F.lit(f"{header}\n"), plan.csv.encoding)
-    headed = F.when(first, F.concat(above, F.col("value"))).otherwise(F.col("value"))
-    writer = lines.select((headed if header is not None else F.col("value")).cast("string").alias("value")).write
+    headed = F.when(first, F.concat(F.lit(bytearray(above)), F.col("value"))).otherwise(F.col("value"))
+    writer = lines.select((headed if above else F.col("value")).cast("string").alias("value")).write
     codec = plan.storage.compression
     (writer if codec is Compression.NONE else writer.option("compression", codec.value)).text(uri)
 
@@ -201,7 +204,7 @@ def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, o
     rows = [(partial.number, bytearray(pickle.dumps(rejected.reasons(partial)))) for partial in rejected.partials]
     tasks = max(1, min(len(rows), spark.sparkContext.defaultParallelism))
     numbered = spark.createDataFrame(spark.sparkContext.parallelize(rows, tasks), "number INT, payload BINARY")
-    judged = Judged(numbered.mapInArrow(read, schema), source.kinds, source.header)
+    judged = Judged(numbered.mapInArrow(read, schema), source.kinds, source.header, source.titles)
     return write_shares(spark, plan, judged, f"{output_uri}/rows")
 
 

@@ -62,6 +62,7 @@ def _csv(draw: random.Random) -> Document:
         "encoding": draw.choice(["us-ascii", "iso-8859-1", "windows-1252"]),
         "nullValues": draw.sample(["NULL", "N/A", "-"], draw.randint(1, 2)),
         "multiLine": True,
+        "skipRows": draw.randint(1, 3),
     }
     return {name: value for name, value in chosen.items() if draw.random() < 0.35}
 

@@ -71,7 +71,15 @@ class CsvFile:
             encoded = encoded[:first] + [self._harmed(line) for line in encoded[first:]]
             mark = b"\xef\xbb\xbf" if draw.random() < 0.02 else b""
         last = b"" if draw.random() < 0.2 else self.end.encode()
+        encoded = [*self._titles(), *encoded]
         return mark + self.end.encode().join(encoded) + (last if encoded else b"")
+
+    def _titles(self) -> list[bytes]:
+        """The lines above the header, with quotes and bytes that mean nothing there; rarely one too few or too many."""
+        draw, skipped = self.draw, self.csv.skip_rows
+        count = max(0, skipped + draw.choice([-1, 1])) if skipped and draw.random() < 0.03 else skipped
+        words = [b"", b"Report", b'"', b"'Sales", self.csv.delimiter.encode() * 2, b"\xff\x00", b"1\r2", b"_reasons"]
+        return [draw.choice(words) + draw.choice(words) for _ in range(count)]
 
     def _joined(self, cells: list[str | None]) -> str:
         return self.csv.delimiter.join(self._cell(each) for each in cells)

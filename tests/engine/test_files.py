@@ -22,6 +22,7 @@ PLAIN = plan_of(FIELDS)
 MULTI_LINE = plan_of(FIELDS, csv=Csv(multi_line=True))
 LATIN = plan_of(FIELDS, csv=Csv(encoding="iso-8859-1"))
 SEMICOLONS = plan_of(FIELDS, csv=Csv(delimiter=";"))
+TITLED = plan_of(FIELDS, csv=Csv(skip_rows=2))
 HEADLESS = plan_of(FIELDS, csv=Csv(header=False))
 ONE_COLUMN = plan_of({"name": "string"})
 NULLS = plan_of(FIELDS, rule("required", "name"), csv=Csv(null_values=("NA", "-")))
@@ -75,6 +76,8 @@ UNREADABLE: dict[str, tuple[Plan, bytes, str]] = {
     "30,000 commas in the first line": (PLAIN, b"," * 30_000 + b"\n", "needs a header line"),
     "a first line without end": (PLAIN, b"id," + b"x" * (1 << 19), "does not end within"),
     "a lone CR for every line end": (PLAIN, GOOD.replace(b"\n", b"\r"), "lines end in CR alone"),
+    "fewer lines than are skipped": (TITLED, b"Report\n", "the file has 1 line, although the contract skips 2"),
+    "no lines where some are skipped": (TITLED, GOOD, "the header stands in line 1, although the contract declares it"),
     "blank lines before the header": (PLAIN, b"\n\n" + GOOD, "needs a header line"),
 }
 
@@ -115,6 +118,7 @@ BROKEN: dict[str, tuple[Plan, bytes, list[tuple[str, int, int]]]] = {
     ),
     "30,000 commas in a record": (PLAIN, GOOD + b"," * 30_000 + b"\n", [("fields", 1, 4)]),
     "a second header in the middle": (HEADLESS, b"1,Ana\nid\n", [("fields", 1, 2)]),
+    "a short record below lines above the header": (TITLED, b"Report\n\n" + GOOD + b"3\n", [("fields", 1, 6)]),
     "several flaws, each counted apart": (
         PLAIN,
         b'id,name\n1,"x\n\xff,y\n3\n4,\x00\n',
@@ -152,6 +156,8 @@ ACCEPTED: dict[str, tuple[Plan, bytes, int]] = {
     "a replacement character that really stands there": (NEEDED, "id,name\n1,\ufffd\n".encode(), 1),
     "only a header where no rows are allowed": (MAY_BE_EMPTY, b"id,name\n", 0),
     "only a header without a line end": (MAY_BE_EMPTY, b"id,name", 0),
+    "lines above the header, whatever they hold": (TITLED, b'"Report\xff\0\n\n' + GOOD, 2),
+    "lines above the header, CRLF and a mark": (TITLED, b"\xef\xbb\xbf1,2,3\r\n\r\n" + GOOD.replace(b"\n", b"\r\n"), 2),
     "a column of nothing but nulls": (PLAIN, b"id,name\n1,\n2,\n", 2),
     "records of a single column": (ONE_COLUMN, b"name\nAna\n\nRui\n", 3),
 }

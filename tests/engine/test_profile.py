@@ -251,23 +251,43 @@ def test_the_first_texts_do_not_decide_alone(tmp_path: Path) -> None:
     assert judged(found.plan, path).verdict is Verdict.ACCEPTED
 
 
+ROWS_BELOW = "id;name;n\n1;a;2\n2;b;3\n3;c;4\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("content", "skipped", "names"),
     [
-        ("Report;;\n\nid;name;n\n1;a;2\n2;b;3\n3;c;4\n", "the header stands in line 3"),
-        ("Report\nid,n\n1,2\n2,3\n3,4\n", "the header stands in line 2"),
-        ("\nid,n\n1,2\n2,3\n", "the header stands in line 2"),
-        ("sep=;\nid;name;n\n1;a;2\n2;b;3\n", "a note to Excel"),
+        (b"Report;;\n\n" + ROWS_BELOW.encode(), 2, ["id", "name", "n"]),
+        (b"Report\nid,n\n1,2\n2,3\n3,4\n", 1, ["id", "n"]),
+        (b"\xef\xbb\xbf\r\nid,n\r\n1,2\r\n2,3\r\n", 1, ["id", "n"]),
+        ("Umsatz: Mai, Köln\nStand: 1.6.\n\n".encode("windows-1252") + ROWS_BELOW.encode(), 3, ["id", "name", "n"]),
+        (b'Report\n"id";"name"\n1;"a\nb"\n2;b\n3;c\n', 1, ["id", "name"]),
     ],
 )
-def test_titles_above_the_header_are_diagnosed(text: str, words: str, tmp_path: Path) -> None:
-    """As `check` does, whose contract knows the names."""
+def test_titles_above_the_header_are_skipped_by_the_draft(
+    content: bytes, skipped: int, names: list[str], tmp_path: Path
+) -> None:
+    """The draft says how many lines they are, and accepts the file."""
     path = tmp_path / "data.csv"
-    path.write_text(text)
+    path.write_bytes(content)
+    found = drafted(path)
+
+    assert [column.name for column in found.profile.columns] == names
+    assert found.plan.csv.skip_rows == skipped
+    assert f"skipRows: {skipped}  # suggested: the header stands in line {skipped + 1}\n" in found.draft.text
+    lines = "1 line" if skipped == 1 else f"{skipped} lines"
+    assert found.draft.faults[0] == f"{lines} above the header: the draft skips so many in each file (csv.skipRows)"
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED
+
+
+def test_a_note_to_excel_is_diagnosed(tmp_path: Path) -> None:
+    """It is no title: other programs read it as the header."""
+    path = tmp_path / "data.csv"
+    path.write_text("sep=;\nid;name;n\n1;a;2\n2;b;3\n")
 
     with pytest.raises(UnreadableError) as refused:
         profile(parts_of(path), LocalStore(), tmp_path)
-    assert words in refused.value.finding.message
+    assert "a note to Excel" in refused.value.finding.message
 
 
 @pytest.mark.parametrize("text", [",x\na,b\nc,d\n", "a,b,c\nx\n1,2,3\n4,5,6\n", "1,2\n3\n4,5\n6,7\n"])

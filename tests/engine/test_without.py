@@ -126,6 +126,8 @@ def test_all_values_must_be_those_of_the_record(tmp_path: Path) -> None:
         ({"multi_line": True}, b'id,name\n3,"x\n\ny"\n1,"a ""b"""\n', b'id,name\n3,"x\n\ny"\n'),
         ({}, b'\xef\xbb\xbfid,name\n1,"a ""b"""\n2,x\n', b"\xef\xbb\xbfid,name\n2,x\n"),
         ({"header": False}, b'\xef\xbb\xbf2,x\n1,"a ""b"""\n', b"\xef\xbb\xbf2,x\n"),
+        ({"skip_rows": 2}, b'"T\r\n\nid,name\r\n1,"a ""b"""\n2,x\n', b'"T\r\n\nid,name\r\n2,x\n'),
+        ({"skip_rows": 1, "header": False}, b'\xef\xbb\xbfT\n1,"a ""b"""\n2,x\n', b"\xef\xbb\xbfT\n2,x\n"),
         ({"delimiter": ";", "quote": "'"}, b"id;name\n1;'a \"b\"'\n2;x\n", b"id;name\n2;x\n"),
     ],
 )

@@ -21,6 +21,7 @@ from lakegate.gate import lake_layout
 from lakegate.plan.result import WrittenObject
 from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import Judged, plan_of, rule
+from tests.deliveries.written import packed
 
 pytestmark = pytest.mark.spark
 
@@ -120,6 +121,39 @@ def test_lines_are_written_as_they_came(judge_files: Callable[..., Judged]) -> N
         )
         + b"\x81;2\n"
     )
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+@pytest.mark.parametrize("multi_line", [False, True])
+def test_lines_above_the_header_stand_above_both_parts(
+    judge_files: Callable[..., Judged],
+    codec: Compression,
+    multi_line: bool,  # noqa: FBT001 - drawn
+) -> None:
+    """Those of the first object, with line feeds at their ends; each part is read under the same contract."""
+    csv = Csv(delimiter=";", encoding="windows-1252", skip_rows=2, multi_line=multi_line)
+    plan = plan_of({"n": "integer", "gr\u00f6\u00dfe": "string"}, csv=csv, policy=BY_ROWS)
+    plan = replace(plan, storage=Storage(compression=codec))
+    titles, header = '"Liste f\u00fcr \u20ac\n\n'.encode("windows-1252"), "n;gr\u00f6\u00dfe\n".encode("windows-1252")
+    first = (titles + header).replace(b"\n", b"\r\n") + b"1;a\r\nx;\xe4\r\n"
+    second = b"Other\x81\n;\n" + header + b"2;b\ny;c\n"
+    judged = judge_files(plan, packed(first, codec), packed(second, codec))
+    shares = judged.result.shares
+    assert shares is not None
+
+    accepted, rejected = (
+        [gzip.decompress(_bytes(each)) if codec is Compression.GZIP else _bytes(each) for each in part]
+        for part in (shares.accepted, shares.rejected)
+    )
+    assert b"".join(part.removeprefix(titles + header) for part in accepted) == b"1;a\n2;b\n"
+    assert all(part.startswith(titles + header) for part in accepted)
+    assert b"".join(part.removeprefix(titles + b"_reasons;" + header) for part in rejected) == (
+        b'"type-0/n";x;\xe4\n"type-0/n";y;c\n'
+    )
+    assert all(part.startswith(titles + b"_reasons;" + header) for part in rejected)
+    assert [sample.row for measured in judged.result.measurements for sample in measured.samples] == [5, 5]
+    again = judge_files(plan, *map(_bytes, shares.accepted))
+    assert (again.verdict, again.result.rows) == (Verdict.ACCEPTED, 2)
 
 
 def test_a_share_of_bad_rows_above_the_limit_rejects(judge_files: Callable[..., Judged]) -> None:

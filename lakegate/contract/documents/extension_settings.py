@@ -17,6 +17,7 @@ from lakegate.contract.documents.document_tree import Notes, Place
 from lakegate.contract.file_formats import (
     DECIMAL_SEPARATORS,
     ENCODINGS,
+    MOST_SKIPPED,
     THOUSANDS_SEPARATORS,
     Csv,
     Format,
@@ -326,6 +327,7 @@ CSV: dict[str, tuple[str, Parser]] = {
     "multiLine": ("multi_line", flag),
     "decimalSeparator": ("decimal_separator", one_character_of(*DECIMAL_SEPARATORS)),
     "thousandsSeparator": ("thousands_separator", one_character_of(*THOUSANDS_SEPARATORS)),
+    "skipRows": ("skip_rows", count_to(MOST_SKIPPED, least=0)),
 }
 
 

@@ -232,6 +232,7 @@ def unread_csv(dataset: Dataset, null_words: int) -> tuple[str, ...]:
     separators = {"decimalSeparator": csv.decimal_separator != ".", "thousandsSeparator": bool(csv.thousands_separator)}
     own = {value.column for value in csv.null_values_by_column}
     found = ["csv.nullValues"] if len(csv.null_values) > null_words else []
+    found += ["csv.skipRows"] if csv.skip_rows else []
     for column in dataset.fields:
         if column.type.numeric:
             found += [f"{column.name}: csv.{name}" for name, is_set in separators.items() if is_set]

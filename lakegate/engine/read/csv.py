@@ -15,7 +15,14 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, has_mark
-from lakegate.admission.header import first_line, header_end, header_of, refuse_header, refuse_other_header
+from lakegate.admission.header import (
+    first_line,
+    header_end,
+    header_of,
+    refuse_header,
+    refuse_other_header,
+    titles_end,
+)
 from lakegate.contract.file_formats import Csv
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
 from lakegate.engine.read.data_source import (
@@ -366,24 +373,28 @@ class CsvSource(TextSource):
         """The bytes of a share, some MiB and some lines at a time."""
         dialect = Dialect.of(self.plan.csv)
         quote = dialect.raw_quote if dialect.multi_line else None
+        above = self.above[share.part] if self.above and share.start == 0 else 0
         for block, size in self.read_blocks(share, quote):
             starts = [0]
             if block.count(b"\n") > BLOCK_LINES:
-                starts += (
-                    _every_so_often(block)
+                records = block[above:]
+                some = (
+                    _every_so_often(records)
                     if quote is None
-                    else record_ends(block, quote)[BLOCK_LINES - 1 :: BLOCK_LINES].tolist()
+                    else record_ends(records, quote)[BLOCK_LINES - 1 :: BLOCK_LINES].tolist()
                 )
+                starts += [above + end for end in some]
             for start, end in pairwise([*starts, len(block)]):
                 if end > start or start == 0:
                     yield block[start:end], 0 if start else size
+            above = 0
 
     def originals(self, share: Share) -> Iterator[pa.Table]:
         csv, has_one_column = self.plan.csv, len(self.columns.found) == 1
-        header, mark = csv.header and share.start == 0, BOM if csv.encoding == UTF_8 else b""
+        has_head, mark = (csv.header or csv.skip_rows) and share.start == 0, BOM if csv.encoding == UTF_8 else b""
         for lines in self.lines(share):
-            own = lines[1:] if header else lines
-            header = False
+            own = lines[1:] if has_head else lines
+            has_head = False
             records = [(row, line.removesuffix(b"\n").removesuffix(b"\r")) for row, line in own]
             if records and records[0][0] == share.start == 0:
                 records[0] = 0, records[0][1].removeprefix(mark)
@@ -392,7 +403,7 @@ class CsvSource(TextSource):
     def lines(self, share: Share) -> Iterator[list[tuple[int, bytes]]]:
         """All bytes of a share, a block at a time: each record with the number of its first line, from 0, and its line end.
 
-        The header is one of them; a byte order mark belongs to the first.
+        The header is one of them, with the lines above it; a byte order mark belongs to the first.
         """
         before, dialect = 0, Dialect.of(self.plan.csv)
         for block, _ in self.blocks(share):
@@ -410,14 +421,14 @@ class CsvSource(TextSource):
             before = at
 
     def _without_header(self, block: bytes, *, is_first: bool) -> tuple[bytes, int]:
-        """A block without a byte order mark and a header, and the number of lines of the header."""
+        """A block without a byte order mark, skipped lines and a header, and the number of lines of both."""
         csv = self.plan.csv
         if is_first and csv.encoding == UTF_8:
             block = block.removeprefix(BOM)
-        if not (is_first and csv.header):
+        if not (is_first and (csv.header or csv.skip_rows)):
             return block, 0
-        header = header_end(block, csv) or len(block)
-        return block[header:], max(1, block.count(b"\n", 0, header))
+        end = (header_end(block, csv) if csv.header else titles_end(block, csv)) or len(block)
+        return block[end:], max(1, block.count(b"\n", 0, end) + (not block.endswith(b"\n", 0, end)))
 
     def _chunk(self, block: bytes, size: int, lines: int, *, is_first: bool) -> Chunk:
         """The chunk of a block that follows `lines` lines of the share."""
@@ -461,17 +472,27 @@ def open_csv(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: lis
     columns = _columns(plan, header, 0, heads[0])
     found = set(columns.found)
     expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
+    titles = [_titles(plan.csv, head) for head in heads] if plan.csv.skip_rows else []
+    above = tuple(map(len, titles))
     return CsvSource(
         plan,
         store,
-        tuple(shares_of(plan, parts, SHARE_BYTES)),
+        tuple(shares_of(plan, parts, SHARE_BYTES, above)),
         tuple(part.size for part in parts),
         SHARE_BYTES,
         columns,
         expressions,
         has_mark(heads),
         header,
+        titles=titles[0].removeprefix(BOM).replace(b"\r\n", b"\n") if titles else b"",
+        above=above,
     )
+
+
+def _titles(csv: Csv, head: bytes) -> bytes:
+    """The bytes of an object before its header: a byte order mark, and the lines that are skipped."""
+    mark = BOM if csv.encoding == UTF_8 and head.startswith(BOM) else b""
+    return mark + head[len(mark) :][: titles_end(head[len(mark) :], csv)]
 
 
 def _header(plan: Plan, heads: list[bytes]) -> str | None:

@@ -212,6 +212,11 @@ class Source(Protocol):
         ...
 
     @property
+    def titles(self) -> bytes:
+        """The lines of the first object above its header, each with a line feed; none where none are skipped."""
+        ...
+
+    @property
     def is_marked(self) -> bool:
         """Whether an object begins with a byte order mark, which is no part of its text."""
         ...

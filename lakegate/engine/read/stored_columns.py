@@ -546,6 +546,7 @@ class TableSource:
     expressions: Mapping[str, Expression]
     header: None = None
     is_marked: bool = False
+    titles: bytes = b""
 
     @property
     def kinds(self) -> dict[str, Physical]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,6 +49,10 @@ class TextSource:
     header: str | None = None
     """The header line of all objects; None where the format has none, or the contract declares none."""
     kinds: Mapping[str, Physical] = field(default_factory=dict)
+    titles: bytes = b""
+    """The lines of the first object that are skipped above its header, each with a line feed."""
+    above: tuple[int, ...] = ()
+    """Bytes of each object before its header; none where no lines are skipped."""
 
     def read_blocks(self, share: Share, quote: bytes | None = None) -> Iterator[Block]:
         """The records of a share in blocks; `quote` keeps a record open over line feeds.
@@ -58,15 +63,16 @@ class TextSource:
             yield self._range_block(share)
             return
         compression, rest, taken = self.plan.storage.compression, b"", 0
+        above = self.above[share.part] if self.above else 0
         with closing(self.store.stream(share.address)) as source:
             for piece, packed in unpack(source, compression):
                 rest, taken = rest + piece, taken + packed
                 if len(rest) < self.block_bytes:
                     continue
-                ends = record_ends(rest, quote)
+                ends = record_ends(rest[above:], quote) + above
                 if len(ends):
                     yield rest[: ends[-1]], taken
-                    rest, taken = rest[ends[-1] :], 0
+                    rest, taken, above = rest[ends[-1] :], 0, 0
                 if len(rest) > LONGEST_LINE:
                     if compression is Compression.NONE:
                         raise unreadable("too-long")
@@ -106,12 +112,13 @@ def is_read_whole(plan: Plan) -> bool:
     )
 
 
-def shares_of(plan: Plan, parts: Iterable[StagedPart], size: int) -> Iterator[Share]:
-    """The shares of objects: byte ranges of this size, or whole objects."""
+def shares_of(plan: Plan, parts: Iterable[StagedPart], size: int, above: tuple[int, ...] = ()) -> Iterator[Share]:
+    """The shares of objects: byte ranges of this size, or whole objects; a header after `above` bytes is in the first."""
     for number, part in enumerate(parts):
         step = max(1, part.size) if is_read_whole(plan) else size
-        for start in range(0, part.size, step):
-            yield Share(number, part.uri, start, min(start + step, part.size))
+        first = max(step, above[number] + 1) if above else step
+        for start, end in pairwise([0, *range(first, part.size, step), part.size] if part.size else []):
+            yield Share(number, part.uri, start, end)
 
 
 def record_ends(data: bytes, quote: bytes | None) -> NDArray[np.int64]:

@@ -25,10 +25,9 @@ from lakegate.engine.read.read_bounds import refuse_columns
 from lakegate.features.draft.detect_format import (
     GUESSED,
     UNKNOWN_ENCODING,
-    dialect,
+    dialect_below_titles,
     first_names,
     recognise_format,
-    refuse_titles,
 )
 from lakegate.features.draft.found_fields import (
     FoundField,
@@ -411,9 +410,8 @@ def _plan(
     plan = Plan("draft", "0.0.0", "data", (), (), storage=storage)
     filled = next(number for number, part in enumerate(parts) if part.size)
     if storage.format is Format.CSV:
-        csv = dialect(heads)
+        csv = dialect_below_titles(heads, filled)
         with of_object(filled):
-            refuse_titles(heads[filled], csv)
             line = first_line(heads[filled], csv)
             names = cells(line, csv.delimiter, csv.quote) if csv.header else first_names(line, csv)
             refuse_columns(len(names))

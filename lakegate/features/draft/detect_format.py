@@ -24,7 +24,7 @@ from lakegate.admission.file_signatures import (
     refuse,
     signature_of,
 )
-from lakegate.admission.header import HEAD, HEADER_BELOW, MAX_LINES, separator_note
+from lakegate.admission.header import HEAD, MAX_LINES, separator_note
 from lakegate.contract.file_formats import FORMATS, Compression, Csv, Format, Storage
 from lakegate.engine.read.data_source import Store, of_object
 from lakegate.engine.read.open_delivery import unpacked_beginning
@@ -79,23 +79,35 @@ def dialect(heads: Sequence[bytes]) -> Csv:
     return replace(csv, header=_has_header(text, csv))
 
 
-def refuse_titles(text: bytes, csv: Csv) -> None:
-    """UnreadableError where titles, empty lines or a note to Excel stand above the header, as `check` diagnoses them.
+def dialect_below_titles(heads: Sequence[bytes], filled: int) -> Csv:
+    """The dialect of files that begin so, of which the one with this number has data; titles above its header are skipped."""
+    csv = dialect(heads)
+    with of_object(filled):
+        skipped = _titles(heads[filled], csv)
+    if not skipped:
+        return csv
+    below = [head.removeprefix(BOM).split(b"\n", skipped)[-1] for head in heads]
+    return replace(dialect(below), encoding=csv.encoding, skip_rows=skipped)
+
+
+def _titles(text: bytes, csv: Csv) -> int:
+    """The number of lines above the header: titles and empty ones. UnreadableError where it is a note to Excel.
 
     A title has at most half as many values as most records, or one and empty ones; the first other record has names.
     """
-    lines = text.removeprefix(BOM).decode(csv.encoding.removesuffix("-sig"), errors="replace")
+    lines = text.removeprefix(BOM).decode(csv.encoding, errors="replace")
     if note := separator_note(lines.partition("\n")[0].removesuffix("\r")):
         raise UnreadableError("header", note)
     reader = stdlib_csv.reader(StringIO(lines, newline=""), delimiter=csv.delimiter, quotechar=csv.quote)
     widths = Counter(map(len, _records(lines, csv.delimiter, csv.quote)))
     width = max(widths, key=lambda entry: (widths[entry], entry), default=0)
+    above = 0
     for record in islice(_read(reader), MAX_LINES):
         is_padded = width > PAIR and sum(map(bool, record)) == 1
         if len(record) > width // 2 and not is_padded:
-            if reader.line_num > 1 and len(record) == width and _are_names(record):
-                raise UnreadableError("header", HEADER_BELOW.format(reader.line_num))
-            return
+            return above if len(record) == width and _are_names(record) else 0
+        above = reader.line_num
+    return 0
 
 
 def encoding_of(text: bytes) -> str:

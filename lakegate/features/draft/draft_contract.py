@@ -335,6 +335,11 @@ def _separators(csv: Csv) -> Iterator[YamlEntry]:
         yield YamlEntry("thousandsSeparator", csv.thousands_separator, "suggested: numbers are written so")
 
 
+def _skipped(csv: Csv) -> Iterator[YamlEntry]:
+    if csv.skip_rows:
+        yield YamlEntry("skipRows", csv.skip_rows, f"suggested: the header stands in line {csv.skip_rows + 1}")
+
+
 def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
     storage, csv, standard = profile.storage, profile.csv, Csv()
     yield YamlEntry("format", storage.format.value)
@@ -351,6 +356,7 @@ def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
             YamlEntry("quote", csv.quote),
             YamlEntry("header", csv.header, "" if csv.header else "suggested: the first line has values"),
             YamlEntry("encoding", csv.encoding, "" if csv.encoding.startswith("utf") else "suggested: it is not UTF-8"),
+            *_skipped(csv),
             *([YamlEntry("nullValues", Flow(csv.null_values), nulls)] if csv.null_values else []),
             *_of_columns(csv, names),
             *_separators(csv),

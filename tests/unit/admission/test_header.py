@@ -94,6 +94,93 @@ def test_what_is_no_header_is_refused_with_what_to_do(head: bytes, code: str, wo
     assert words in message
 
 
+@pytest.mark.parametrize(
+    ("skipped", "head", "code", "message"),
+    [
+        (
+            0,
+            b"List\n\nid,name,city\n",
+            "header",
+            (
+                "the header stands in line 3: remove what is above it, for the file needs a header line first, "
+                "or declare csv.skipRows: 2"
+            ),
+        ),
+        (
+            3,
+            b"\xef\xbb\xbfid,name,city\n1,a,b\n2,b,c\n3,c,d\n",
+            "header",
+            (
+                "the header stands in line 1, although the contract declares it in line 4 (csv.skipRows: 3): "
+                "write 3 lines above it, or declare csv.skipRows: 0"
+            ),
+        ),
+        (
+            1,
+            b"A\n\x0c\n\r\nID,Name,CITY\n1,a,b\n",
+            "header",
+            (
+                "the header stands in line 4, although the contract declares it in line 2 (csv.skipRows: 1): "
+                "write 1 line above it, or declare csv.skipRows: 3"
+            ),
+        ),
+        (
+            2,
+            b"id,name,city\n1,a,b",
+            "header",
+            (
+                "the file has 2 lines, although the contract skips 2 above the header (csv.skipRows): "
+                "write them, or declare how many there are"
+            ),
+        ),
+        (
+            1,
+            b"Report\n",
+            "header",
+            (
+                "the file has 1 line, although the contract skips 1 above the header (csv.skipRows): "
+                "write them, or declare how many there are"
+            ),
+        ),
+        (
+            1,
+            b"\xef\xbb\xbf",
+            "header",
+            (
+                "the file has no line, although the contract skips 1 above the header (csv.skipRows): "
+                "write them, or declare how many there are"
+            ),
+        ),
+        (
+            1,
+            b"Report\n1,a,b\n",
+            "header",
+            (
+                "line 2 (csv.skipRows: 1) holds values, and names none of the declared columns: the file needs a header line "
+                "(id, name, city), or the contract csv.header: false"
+            ),
+        ),
+        (
+            1,
+            b"Report\rid,name\r1,a\r",
+            "line-ends",
+            "the lines end in CR alone: save the file with LF or CRLF line ends",
+        ),
+        (
+            1,
+            b"R\n" + b"x" * HEAD,
+            "too-long",
+            "line 2 (csv.skipRows: 1) does not end within 262,144 bytes: is this a CSV file?",
+        ),
+    ],
+)
+def test_a_header_below_other_lines_is_looked_for_in_its_line(
+    skipped: int, head: bytes, code: str, message: str
+) -> None:
+    """Where it stands in another one, the message has both numbers; they are those of the lines of the file."""
+    assert refusal_of_header(head, Csv(skip_rows=skipped)) == (code, message)
+
+
 def test_values_of_json_are_not_shown() -> None:
     """The first line of JSON has values beside its keys, which resemble the declared names: none is in the message."""
     _, message = refusal_of_header(b'{"id": "A-17", "name": "Ana", "city": "Rio"}\n')
@@ -155,6 +242,9 @@ def test_an_unusual_delimiter_is_named_as_it_is() -> None:
         (b'id,"name\n', Csv(multi_line=True), 'id,"name'),
         ("straße,id\n".encode("latin-1"), Csv(encoding="latin-1"), "straße,id"),
         (b"1,a\r2\n", Csv(header=False), "1,a\r2"),
+        (b'\xef\xbb\xbf"\n\xff\r\nid,name\r\n1,2\n', Csv(skip_rows=2), "id,name"),
+        (b'"\nid,"na\nme"\n1,2\n', Csv(skip_rows=1, multi_line=True), 'id,"na\nme"'),
+        (b"Report\n1,2\n", Csv(skip_rows=1, header=False), "1,2"),
     ],
 )
 def test_the_first_line_is_read_as_the_contract_says(head: bytes, csv: Csv, line: str) -> None:

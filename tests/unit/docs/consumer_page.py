@@ -29,7 +29,7 @@ schema:
       - {name: note, logicalType: string}
     customProperties:
       - property: lakegate
-        value: {csv: {delimiter: "DELIMITER", encoding: ENCODING, nullValues: ["", "n/a"]}}
+        value: {csv: {delimiter: "DELIMITER", encoding: ENCODING, nullValues: ["", "n/a"], skipRows: SKIPPED}}
 """
 FIRST = """\
 order_id;country;total_amount;note
@@ -72,14 +72,14 @@ def run(library: str) -> Any:
     return names["by_country"]
 
 
-def fill(lakegate: Lakegate, other_encoding: str = "latin-1") -> None:
-    """A line `orders_v1` of two versions, each with a delivery that was accepted."""
+def fill(lakegate: Lakegate, other_encoding: str = "latin-1", titles: str = "") -> None:
+    """A line `orders_v1` of two versions, each with a delivery that was accepted; the second one below some `titles`."""
     for number, (version, delimiter, encoding, text) in enumerate(
-        (("1.0.0", ";", "utf-8", FIRST), ("1.1.0", ",", other_encoding, SECOND))
+        (("1.0.0", ";", "utf-8", FIRST), ("1.1.0", ",", other_encoding, titles + SECOND))
     ):
         path = lakegate.folder / f"orders-{version}.yaml"
         written = CONTRACT.replace("VERSION", version).replace("DELIMITER", delimiter).replace("ENCODING", encoding)
-        path.write_text(written)
+        path.write_text(written.replace("SKIPPED", str(titles.count("\n")) if number else "0"))
         with patch.object(
             publish_contract, "refuse_incompatible", lambda *_: None
         ):  # as by releases that compared no versions

@@ -13,6 +13,9 @@ from tests.unit.cli.conftest import Lakegate, with_segments
 from tests.unit.cli.deployed_stack import LAKE
 from tests.unit.docs.consumer_page import BY_COUNTRY, PAGE, fill, manifest_of_the_page, run
 
+TITLES = 'Orders of "November", é;\n\n'
+"""Lines above a header."""
+
 
 @pytest.fixture(params=[100, 2, 1], ids=["in the head", "in a segment", "in two segments"])
 def prepared(
@@ -26,7 +29,7 @@ def prepared(
 
 def test_the_example_of_duckdb_reads_every_dialect_in_utf_8(prepared: Lakegate) -> None:
     """Values, nulls and quotes are those that were delivered, in both dialects."""
-    fill(prepared, "utf-8")
+    fill(prepared, "utf-8", TITLES)
     prepared.ok("get", "orders_v1", "data")
 
     assert {country: (count, amount) for country, count, amount in run("duckdb").fetchall()} == BY_COUNTRY
@@ -34,7 +37,7 @@ def test_the_example_of_duckdb_reads_every_dialect_in_utf_8(prepared: Lakegate) 
 
 def test_the_example_of_pandas_reads_the_bucket(prepared: Lakegate) -> None:
     """By version and dialect, straight from the lake; groups leave out rows without a country."""
-    fill(prepared)
+    fill(prepared, titles=TITLES)
     found = run("pandas")
     known = {country: (row["size"], row["sum"]) for country, row in found.iterrows()}
 

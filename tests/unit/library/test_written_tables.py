@@ -115,6 +115,17 @@ def test_a_widened_column_is_written_as_integers_into_text(tmp_path: Path) -> No
     )
 
 
+def test_a_table_is_written_below_as_many_lines_as_are_skipped(tmp_path: Path) -> None:
+    """A table has no titles: the lines are empty, so that the contract that skips some reads what was written."""
+    path = contract(tmp_path, {"name": "string", "number": "integer"}, "csv")
+    path.write_text(path.read_text().replace("format: csv", "format: csv\n    csv: {skipRows: 3}"))
+    frame = pd.DataFrame({"name": ["a", "b"], "number": [1, 2]})
+
+    for table in (frame, pa.Table.from_pandas(frame)):
+        found = lakegate.check(path, table)
+        assert (found.verdict, found.rows) == (lakegate.Verdict.ACCEPTED, 2)
+
+
 class SparkFrame:
     """What a DataFrame of Spark 3.5 is to this package."""
 

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lakegate.engine.read.csv as csv_source
+from lakegate.admission.file_signatures import BOM
 from lakegate.contract.contract_model import Contract, Dataset, Field, Origin
 from lakegate.contract.file_formats import Csv, NullWords
 from lakegate.contract.logical_types import LogicalType
@@ -179,6 +180,39 @@ def test_where_a_stream_is_cut_changes_nothing(
     assert read_records(RECORD, content) == cut
 
 
+@given(
+    st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b'"')), min_size=1, max_size=4),
+    st.lists(st.tuples(cells, cells, cells), max_size=12),
+    st.tuples(st.integers(1, 60), st.integers(1, 5), st.booleans(), st.booleans()),
+    st.booleans(),
+)
+@example([b"tt"], [(("a\n,", False), ("b" * 9, False), ("\n\n", False))] * 9, (60, 1, True, True), False)
+def test_lines_above_the_header_are_counted_and_not_read(
+    titles: list[bytes],
+    rows: list[tuple[tuple[str, bool] | None, ...]],
+    drawn: tuple[int, int, bool, bool],
+    mark: bool,  # noqa: FBT001 - drawn
+) -> None:
+    """Whatever they hold, quotes and bytes of no encoding, and wherever a file is cut: rows move by their number."""
+    size, lines, multi_line, header = drawn
+    dialect = Csv(header=header, multi_line=multi_line)
+    content = (b"a,b,c\r\n" if header else b"") + "".join(",".join(map(spelt, row)) + "\n" for row in rows).encode()
+    records, malformed, count = read_records(text_plan("abc", dialect), content)
+    above = (BOM if mark or titles[0].startswith(BOM[:2]) else b"") + b"".join(line + b"\n" for line in titles)
+    plan = text_plan("abc", replace(dialect, skip_rows=len(titles)))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(csv_source, "SHARE_BYTES", size)
+        patched.setattr(csv_source, "BLOCK_LINES", lines)
+        patched.setattr("lakegate.engine.read.compressed_streams.PIECE", size)
+        found = read_records(plan, above + content)
+
+    assert found == (
+        [(row + len(titles), values) for row, values in records],
+        [replace(flaw, lines=tuple(line + len(titles) for line in flaw.lines)) for flaw in malformed],
+        count + len(titles),
+    )
+
+
 @given(st.text(st.sampled_from('a"\n'), max_size=60))
 def test_records_end_where_no_quote_is_open(text: str) -> None:
     """A line feed ends a record if and only if an even number of quotes stands before it."""
@@ -200,6 +234,10 @@ def test_records_end_where_no_quote_is_open(text: str) -> None:
         (Csv(), b"a,b\n1,2,3\n4\n5,6\n7,8,9\n", [(3, ["5", "6"])], [("fields", 3, 1)]),
         (Csv(), b'a,b\n"x"y,2\n1,"z\n3,"""q"""\n', [(3, ["3", '"q"'])], [("quotes", 2, 1)]),
         (Csv(), b"a,b\n1\r2,3\n\x00,1\n", [], [("line-ends", 1, 1), ("nul", 1, 2)]),
+        (Csv(skip_rows=2), b'Report "x\n\na,b\n1,2\n', [(3, ["1", "2"])], []),
+        (Csv(skip_rows=1, multi_line=True), b'"\na,b\n"1\n",2\n3,4\n', [(2, ["1\n", "2"]), (4, ["3", "4"])], []),
+        (Csv(skip_rows=1, encoding="us-ascii"), b"\xe9\0\r\na,b\n1,2\n", [(2, ["1", "2"])], []),
+        (Csv(skip_rows=1, header=False), b"\xef\xbb\xbftitle\r\n1,2\n", [(1, ["1", "2"])], []),
         (Csv(delimiter="§", quote="'"), "a§b\n'1§x'§2\n".encode(), [(1, ["1§x", "2"])], []),
         (Csv(delimiter=";", quote="»"), "a;b\n»1;»»x»;2\n".encode(), [(1, ["1;»x", "2"])], []),
     ],

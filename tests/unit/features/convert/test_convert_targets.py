@@ -419,6 +419,8 @@ NUMBERS = [f"{name}: csv.{each}" for name in ("share", "price") for each in ("de
         (athena, Csv(header=False), []),
         (athena, Csv(header=False, null_values=("NA",)), ["csv.nullValues"]),
         (athena, GERMAN, ["csv.encoding", "csv.multiLine", "csv.nullValues", "code: csv.nullValuesByColumn", *NUMBERS]),
+        (athena, Csv(header=False, skip_rows=2), ["csv.skipRows"]),
+        (odf, Csv(skip_rows=2), ["csv.skipRows"]),
         (odf, Csv(null_values=("NA",)), []),
         (odf, GERMAN, ["csv.nullValues", "code: csv.nullValuesByColumn", *NUMBERS]),
     ],

@@ -246,7 +246,15 @@ def test_what_a_delivery_writes_does_not_grow_with_its_line() -> None:
     [
         (
             Storage(),
-            Csv(delimiter=";", quote="'", header=False, encoding="latin-1", null_values=("NA",), multi_line=True),
+            Csv(
+                delimiter=";",
+                quote="'",
+                header=False,
+                encoding="latin-1",
+                null_values=("NA",),
+                multi_line=True,
+                skip_rows=3,
+            ),
             {
                 "format": "csv",
                 "compression": "none",
@@ -260,6 +268,7 @@ def test_what_a_delivery_writes_does_not_grow_with_its_line() -> None:
                     "null_values_by_column": [],
                     "decimal_separator": ".",
                     "thousands_separator": "",
+                    "skip_rows": 3,
                 },
             },
         ),

@@ -170,6 +170,23 @@ def test_a_header_that_is_only_half_there_is_the_jobs_to_judge() -> None:
     assert at_the_door(b"\x1f\x8b\x08", size=1 << 20) != ()
 
 
+def test_lines_above_the_header_are_skipped_at_the_door() -> None:
+    """The header is looked for below them; where it is not within the first bytes, the job looks."""
+    plan = replace(COMPILED, csv=replace(COMPILED.csv, skip_rows=2))
+    header = f"{HEADER}\n".encode()
+
+    assert at_the_door(b'"Orders\n\n' + header, plan=plan) == ()
+    assert at_the_door(b"Orders\n\n" + header.replace(b"quantity;", b""), plan=plan) != ()
+    assert at_the_door(b"Orders\n\n" + header[:9], size=1000, plan=plan) == ()
+    assert at_the_door(b"Orders\n", size=1000, plan=plan) == ()
+    assert at_the_door(b"Orders\n", plan=plan) == (
+        (
+            "file/readable: the file has 1 line, although the contract skips 2 above the header (csv.skipRows): "
+            "write them, or declare how many there are"
+        ),
+    )
+
+
 def test_an_empty_object_may_be_promised() -> None:
     """A contract that allows empty deliveries lets an empty object pass."""
     assert refusals(with_policy(allow_empty=True), 0, b"") == ()
