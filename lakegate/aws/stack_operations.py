@@ -31,6 +31,11 @@ LONGEST_WAIT: Final = 3600
 """Seconds: the time limit of a job run."""
 TICK_SECONDS: Final = 1.0
 BUCKETS: Final = ("LandingBucket", "LakeBucket")
+PAUSES: Final[Mapping[str, str]] = {
+    "AWS::EMRServerless::Application": "CloudFormation changes it only while it is stopped",
+    "JobRole": "runs that are under way have its rights",
+}
+"""By type or name of a resource, why job runs are paused before it is changed. Source: EMR Serverless, UpdateApplication."""
 TABLES: Final = ("RegistryTable", "WorkloadsTable", "LedgerTable")
 GIVEN: Final = {name: f"Existing{name}" for name in (*BUCKETS, *TABLES)}
 """By output, the parameter that names a bucket or table which the stack did not make."""
@@ -57,6 +62,7 @@ _VERBS: Final = {
 
 def pause_stack(there: DeployedStack, timeout: float, *, cancel: bool = False) -> None:
     """Of what a deletion that failed has left, too: what is gone needs no pause. `cancel`: open runs are cancelled."""
+    _starts_runs(there)  # who may not ask this is refused before anything is off
     for mapping in event_source_mappings(there):
         ask_service("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=False)
     with suppress(NotFound):
@@ -103,10 +109,8 @@ def _is_at_rest(there: DeployedStack, *, cancel: bool) -> bool:
     application = {"applicationId": there.output("ApplicationId")}
     if any(mapping.get("State", "Disabled") != "Disabled" for mapping in event_source_mappings(there)):
         return False
-    with suppress(NotFound, SetUpError):  # the rest of a deletion that failed has no table
-        agenda, now = there.dependencies().agenda, datetime.now(UTC)
-        if agenda.is_sweeping(now) or agenda.is_led(now):
-            return False
+    if _starts_runs(there):
+        return False
     runs = ask_service("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]
     if runs:
         left = [run["id"] for run in runs if run["state"] != "CANCELLING"]
@@ -118,6 +122,14 @@ def _is_at_rest(there: DeployedStack, *, cancel: bool) -> bool:
     if state == "STARTED":
         ask_service("emr-serverless", "stop_application", **application)
     return state in IDLE
+
+
+def _starts_runs(there: DeployedStack) -> bool:
+    """Whether a sweep, or who makes the starts of a burst, is under way. Raises AccessDenied for who may not read the tables."""
+    with suppress(NotFound, SetUpError):  # the rest of a deletion that failed has no table
+        agenda, now = there.dependencies().agenda, datetime.now(UTC)
+        return agenda.is_sweeping(now) or agenda.is_led(now)
+    return False
 
 
 def protect_stack(there: DeployedStack, *, enabled: bool) -> None:
@@ -324,6 +336,40 @@ def execute(change_set: ChangeSet, timeout: float, report: Callable[[str], None]
         raise SetUpError(f"{_titled(change_set.stack)} is {stack['StackStatus']}: {'; '.join(reasons(events))}")
 
 
+def reasons_to_pause(changes: Iterable[ResourceChange]) -> tuple[str, ...]:
+    """Why job runs must be paused; empty where they need not."""
+    return tuple(
+        f"{change.name}: {PAUSES[key]}"
+        for change in changes
+        if change.action != "Add"
+        for key in (change.kind, change.name)
+        if key in PAUSES
+    )
+
+
+def execute_at_rest(
+    there: DeployedStack, change_set: ChangeSet, timeout: float, report: Callable[[str], None] = lambda _: None
+) -> None:
+    """Execute a change set, around a pause where its changes need one. Afterwards the stack goes on, unless it was paused before.
+
+    A pause that fails, or that somebody interrupts, leaves neither the change set nor a paused stack.
+    """
+    needs_pause = bool(reasons_to_pause(change_set.changes))
+    was_paused = needs_pause and is_paused(there)
+    try:
+        if needs_pause:
+            report("pausing: job runs end, and events wait")
+            try:
+                pause_stack(there, timeout)
+            except BaseException:
+                discard(change_set)
+                raise
+        execute(change_set, timeout, report)
+    finally:
+        if needs_pause and not was_paused and not is_changing(change_set.stack):
+            resume_stack(there)
+
+
 def is_changing(stack: str) -> bool:
     """Whether an operation on the stack of an ARN has not ended."""
     return bool(_of_arn(stack)["StackStatus"].endswith("_IN_PROGRESS"))
@@ -366,10 +412,14 @@ def reasons(events: Iterable[Mapping[str, Any]]) -> list[str]:
 def restore_drift(there: DeployedStack, timeout: float) -> ChangeSet:
     """A change set that creates again what was deleted by hand, and sets back what was changed.
 
-    CloudFormation user guide, "Using drift-aware change sets". Raises SetUpError, and leaves no change set, where something
-    that holds data would be replaced or deleted.
+    CloudFormation user guide, "Using drift-aware change sets". Without alarms: those of the last deployment would count again
+    (API reference, RollbackConfiguration), and one that rings is what the repair is to end. Raises SetUpError, and leaves no
+    change set, where something that holds data would be replaced or deleted.
     """
-    change_set = make_change_set(there, timeout, DeploymentMode="REVERT_DRIFT")
+    alarms_of_no_deployment = {"RollbackTriggers": [], "MonitoringTimeInMinutes": 0}
+    change_set = make_change_set(
+        there, timeout, DeploymentMode="REVERT_DRIFT", RollbackConfiguration=alarms_of_no_deployment
+    )
     if lost := [change.sentence for change in change_set.changes if change.loses_data]:
         discard(change_set)
         raise SetUpError(

@@ -41,6 +41,10 @@ class CloudFormation:
     updates: int = 0
     late: int = 0
     """Looks at the stack after an execution that still see it as it was before."""
+    triggers: list[dict[str, str]] = field(default_factory=list)
+    """Alarms of the last operation, which count again where an operation names none (API reference, RollbackConfiguration)."""
+    ringing: frozenset[str] = frozenset()
+    """ARNs of alarms: an operation that one of them is a trigger of is rolled back at once."""
 
     def describe_stacks(self, StackName: str) -> dict[str, Any]:  # noqa: N803, ARG002 - as boto3 has it
         """With its parameters, in one page."""
@@ -87,7 +91,9 @@ class CloudFormation:
                 if each.there != each.wanted
             ]
         identity = f"arn:changes/{len(self.made)}"
-        self.made[identity] = {"after": after, "changes": [{"ResourceChange": each} for each in changes]}
+        triggers = request.get("RollbackConfiguration", {}).get("RollbackTriggers", self.triggers)
+        described = [{"ResourceChange": each} for each in changes]
+        self.made[identity] = {"after": after, "changes": described, "triggers": triggers}
         return {"Id": identity, "StackId": ARN}
 
     def describe_change_set(self, ChangeSetName: str, NextToken: str = "0") -> dict[str, Any]:  # noqa: N803 - likewise
@@ -107,8 +113,12 @@ class CloudFormation:
 
     def execute_change_set(self, ChangeSetName: str) -> None:  # noqa: N803 - likewise
         """All of it, or nothing."""
+        made = self.made.pop(ChangeSetName)
+        self.triggers = made["triggers"]
+        if rung := [each["Arn"] for each in self.triggers if each["Arn"] in self.ringing]:
+            self.failure = f"Rollback triggers: {rung[0]} is in ALARM"
         self.ahead = "UPDATE_ROLLBACK_COMPLETE" if self.failure else "UPDATE_COMPLETE"
-        self.parameters = self.made.pop(ChangeSetName)["after"]
+        self.parameters = made["after"]
         for each in () if self.failure else self.resources.values():
             each.there = each.wanted
 

@@ -19,18 +19,20 @@ from lakegate.aws.stack_operations import (
     delete_bucket,
     delete_stack,
     discard,
-    execute,
+    execute_at_rest,
     open_runs,
     own_parameters,
     pause_stack,
     protect_stack,
     protect_table,
+    reasons_to_pause,
     refuse_deletion,
     restore_drift,
     resume_stack,
 )
 from lakegate.base.errors import InputError
 from lakegate.base.text import plural, sentence
+from lakegate.cli import terminal
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
@@ -175,7 +177,8 @@ def resume(
 def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST_WAIT) -> CommandResult[RepairedStack]:
     """Create again what was deleted from the stack by hand, and set back what was changed. Every parameter stays as it is.
 
-    Shows each change, and asks, before anything is done. Other notifications of the landing bucket are kept.
+    Shows each change, and asks, before anything is done. Job runs are paused where the changes need it. Other notifications of
+    the landing bucket are kept.
 
     Example: lakegate stack repair
 
@@ -184,12 +187,13 @@ def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST
     change_set = restore_drift(there, timeout)
     changes = [change.sentence for change in change_set.changes]
     try:
-        confirm([f"{title_of(there)}: {change}" for change in changes], yes=yes)
+        pauses = [f"job runs are paused meanwhile ({pause})" for pause in reasons_to_pause(change_set.changes)]
+        confirm([*(f"{title_of(there)}: {change}" for change in changes), *pauses], yes=yes)
     except (InputError, click.Abort):
         discard(change_set)
         raise
     if changes:
-        execute(change_set, timeout)
+        execute_at_rest(there, change_set, timeout, terminal.note)
     if announce_objects(there.output("LandingBucket")):
         changes.append(f"sends the events of {there.output('LandingBucket')} to EventBridge again")
     done = "; ".join(changes) or "nothing was changed by hand, so nothing was done"

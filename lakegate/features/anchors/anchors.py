@@ -438,6 +438,8 @@ class _Kept(NamedTuple):
 def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> Steps[AnchorPass]:
     """Write what is missing of today's anchor, and before of an earlier one that was not finished.
 
+    Before any chain has a block there is nothing to anchor: nothing is written, which nobody could delete.
+
     Raises Alarm where the newest document is no anchor, and where the stack has not the key that signed it.
     """
     done = AnchorPass()
@@ -460,6 +462,11 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
         if day != of_day:
             known, of_day = _chains(dependencies, stored, day), day
         anchor, wrong = _next(dependencies, before, day, known, most)
+        if (
+            before is None and anchor.is_last and not anchor.heads
+        ):  # of a stack that is being made, which may yet be rolled back
+            done.is_complete = True
+            return done
         anchor = _signed(dependencies, anchor, before)
         to, text = Address(_store(dependencies).bucket, anchor.key), to_json(anchor)
         try:

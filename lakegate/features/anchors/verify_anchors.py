@@ -183,7 +183,9 @@ def _check_anchors(place: str, dataset: str | None, options: AnchorOptions, ther
     stored = _read_stored(place, there)
     anchors.read(stored.documents)
     if not anchors.documents:
-        raise InputError(f"there is no anchor at {place}; the stack keeps one a day with AnchorDays (docs/ledger.md)")
+        raise InputError(
+            f"there is no anchor at {place}; the stack keeps one a day with AnchorDays, from its first delivery on (docs/ledger.md)"
+        )
     found = [*map(_of_anchor, (*stored.faults, *anchors.faults)), *(_late(anchors) if place == STACK else ())]
     chains = sorted(anchors.heads)
     if options.file is not None:

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from lakegate.aws.open_stack import DeployedStack, ask_service, find_stack, parameters_of
 from lakegate.aws.stack_operations import BUCKETS, TABLES
+from lakegate.aws.wiring import most_executors
 from lakegate.base.errors import NotFound, PortError
 from lakegate.features.deployment.smoke_command import SECONDS_OF_SMOKE_TEST, SmokeError
 from lakegate.gate.delivery.delivery_row import workload_id
@@ -32,18 +33,21 @@ INITIAL: Final[Mapping[str, str]] = {
     "BatchFiles": "1",
     "KmsKey": "own",
     "LogDays": "7",
-    "MaxConcurrentRuns": "3",
+    "MaxConcurrentRuns": "2",
     "SmallFileBytes": "0",
-    "WarmWorkers": "3",
+    "WarmWorkers": "2",
 }
-"""Parameters of the scratch stack: all by Spark, each by a run of its own, under a key; workers wait, so that sixty runs take ten
-minutes."""
+"""Parameters of the scratch stack: all by Spark, each by a run of its own, under a key; workers wait, so that forty runs take
+ten minutes. Of 16 vCPUs two runs at once have three executors each, three runs would have one."""
 NETWORK: Final = ("SubnetIds", "SecurityGroupIds")
 GIBIBYTE: Final = 1 << 30
+LARGEST_RUN: Final = 3
+"""Executors: one for each GiB that a delivery has."""
 FIRST_PART: Final = 5 << 20
 """The smallest part of an object (S3 user guide, "Multipart upload limits")."""
 NEXT_PART: Final = 64 << 20
-BURST: Final = 60
+BURST: Final = 40
+"""Twice as many as start at once: the others start at the pace of `StartJobRun`."""
 SLICES: Final = 20
 SMALL_FILES: Final = "67108864"
 HOUR: Final = 3600
@@ -51,6 +55,8 @@ TICK_SECONDS: Final = 5.0
 KEY_REUSE_SECONDS: Final = 330
 """SQS uses a data key for five minutes (API reference, KmsDataKeyReusePeriodSeconds): a key's policy counts after that."""
 HEARD_SECONDS: Final = 90
+POLL_SECONDS: Final = 5
+"""Shorter than a client waits for bytes (`lakegate.aws.clients`): a poll that is dropped hides its message for half a minute."""
 ADMITTED_SECONDS: Final = 60
 RECENT: Final = timedelta(minutes=30)
 JUDGED: Final = (0, 1, 3)
@@ -178,13 +184,19 @@ READING: Final = (
 
 def _sizes(trial: Trial) -> str:
     there = trial.by_spark()
+    given = parameters_of(there)
+    most = most_executors(int(given["MaxVcpu"]), int(given["MaxConcurrentRuns"]))
+    if most < LARGEST_RUN:
+        raise StepSkipped(
+            f"a run has {most} executors at most here: give MaxVcpu and MaxConcurrentRuns that permit {LARGEST_RUN}"
+        )
     trial.publish("sizes", {"readings": READING})
     rows = b"".join(f"{uuid4().hex},{number:08d}\n".encode() for number in range(1 << 12))
     source = {"Bucket": there.output("LakeBucket"), "Key": f"{PREFIX}rows"}
     block = (rows * (NEXT_PART // len(rows) + 1))[:NEXT_PART].rpartition(b"\n")[0] + b"\n"
     ask_service("s3", "put_object", **source, Body=block)
     try:
-        landed = [(size, _landed(there, source, block, size)) for size in (GIBIBYTE * 3, GIBIBYTE * 3 // 2)]
+        landed = [(size, _landed(there, source, block, size)) for size in (GIBIBYTE * LARGEST_RUN, GIBIBYTE * 3 // 2)]
     finally:
         ask_service("s3", "delete_object", **source)
     small = trial.upload("sizes-readings", [f"id,amount\n{uuid4().hex},1\n"], codes=JUDGED)
@@ -455,7 +467,7 @@ def _listening(there: DeployedStack) -> Iterator[Callable[[str], None]]:
     def is_heard(what: str) -> None:
         limit = time.monotonic() + HEARD_SECONDS
         while time.monotonic() < limit:
-            if ask_service("sqs", "receive_message", QueueUrl=queue, WaitTimeSeconds=10).get("Messages"):
+            if ask_service("sqs", "receive_message", QueueUrl=queue, WaitTimeSeconds=POLL_SECONDS).get("Messages"):
                 return
         raise SmokeError(f"{what} is not heard within {HEARD_SECONDS} s")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from lakegate.aws.open_stack import DeployedStack, ask_service, resources_of
@@ -14,11 +14,6 @@ VERBS: Final = ("replaces", "may replace", "deletes", "changes", "may change", "
 """In the order in which they are said: what cannot be taken back first."""
 MANY: Final = 12
 """From so many new resources on their kinds are counted."""
-PAUSES: Final[Mapping[str, str]] = {
-    "AWS::EMRServerless::Application": "CloudFormation changes it only while it is stopped",
-    "JobRole": "runs that are under way have its rights",
-}
-"""By type or name of a resource, why job runs are paused before it is changed. Source: EMR Serverless, UpdateApplication."""
 WATCHED: Final = ("IntakeFails", "CompletionFails", "SweepFails")
 """Alarms that an update is rolled back by; CloudFormation takes five at most (API reference, RollbackConfiguration)."""
 
@@ -34,17 +29,6 @@ def in_words(changes: Iterable[ResourceChange]) -> Iterator[str]:
             yield f"creates {len(some)} resources: {counts}"
         elif some:
             yield f"{verb} {', '.join(f'{change.name} ({change.kind})' for change in some)}"
-
-
-def reasons_to_pause(changes: Iterable[ResourceChange]) -> tuple[str, ...]:
-    """Why job runs must be paused; empty where they need not."""
-    return tuple(
-        f"{change.name}: {PAUSES[key]}"
-        for change in changes
-        if change.action != "Add"
-        for key in (change.kind, change.name)
-        if key in PAUSES
-    )
 
 
 def rollback_by_alarms(there: DeployedStack, minutes: int) -> dict[str, Any]:

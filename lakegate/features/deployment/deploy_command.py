@@ -25,11 +25,10 @@ from lakegate.aws.stack_operations import (
     await_change_set,
     discard,
     execute,
-    is_changing,
+    execute_at_rest,
     is_paused,
     make_change_set,
-    pause_stack,
-    resume_stack,
+    reasons_to_pause,
 )
 from lakegate.base.errors import SetUpError
 from lakegate.base.text import sentence
@@ -37,7 +36,7 @@ from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command, confirm
 from lakegate.cli.options import Local, Timeout, Yes
-from lakegate.features.deployment.change_plan import in_words, reasons_to_pause, rollback_by_alarms
+from lakegate.features.deployment.change_plan import in_words, rollback_by_alarms
 from lakegate.features.deployment.parameter_values import (
     DeploymentProfile,
     ParameterValues,
@@ -172,7 +171,7 @@ def deploy(  # noqa: PLR0913 - its options
         if plan:
             _withdraw(target, change_set)
             return CommandResult(shown, [*effects, "Nothing was changed."])
-        stays_paused = _execute(target, change_set, shown, timeout)
+        stays_paused = _execute(target, change_set, timeout)
         steps = () if stays_paused or not smoke else smoke_test(deployed_stack(target), local=local).steps
         return _done(target, shown, steps, stays_paused=stays_paused)
 
@@ -238,7 +237,7 @@ def _withdraw(target: DeploymentTarget, change_set: ChangeSet) -> None:
         ask_service("cloudformation", "delete_stack", StackName=change_set.stack)
 
 
-def _execute(target: DeploymentTarget, change_set: ChangeSet, shown: Deployment, timeout: float) -> bool:
+def _execute(target: DeploymentTarget, change_set: ChangeSet, timeout: float) -> bool:
     """Upload the code and execute the change set, around a pause where it is needed; returns whether the stack stays paused."""
     lake = target.there.output("LakeBucket") if target.there else target.values.effective["ExistingLakeBucket"]
     upload_bundles(target.release, target.bucket, target.account, terminal.note)
@@ -246,14 +245,10 @@ def _execute(target: DeploymentTarget, change_set: ChangeSet, shown: Deployment,
         upload_job(target.release, lake, target.account, terminal.note)
     was_paused = target.there is not None and is_paused(target.there)
     if change_set.changes:
-        if target.there and shown.pauses:
-            terminal.note("pausing: job runs end, and events wait")
-            pause_stack(target.there, timeout)
-        try:
+        if target.there:
+            execute_at_rest(target.there, change_set, timeout, terminal.note)
+        else:
             execute(change_set, timeout, terminal.note)
-        finally:
-            if target.there and shown.pauses and not was_paused and not is_changing(change_set.stack):
-                resume_stack(target.there)
     there = deployed_stack(target)
     if not lake:
         upload_job(target.release, there.output("LakeBucket"), target.account, terminal.note)

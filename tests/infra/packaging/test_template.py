@@ -189,6 +189,15 @@ def test_the_audit_trail_begins_late(built: Path) -> None:
     assert {template[each]["Type"] for each in before} >= {"AWS::Scheduler::Schedule", "AWS::ApiGatewayV2::Stage"}
 
 
+def test_the_schedule_of_anchors_begins_last(built: Path) -> None:
+    """It fires as soon as it is made (EventBridge Scheduler guide, rate-based schedules), and nobody deletes what it locks."""
+    template = Stack.read(built).template["Resources"]
+
+    assert set(template["AnchorEvery"]["DependsOn"]) == {"AuditTrail", *template["AuditTrail"]["DependsOn"]} - {
+        "AuditBucketPolicy"
+    }
+
+
 @pytest.mark.parametrize(("given", "closed"), [("yes", None), ("no", True)])
 def test_the_api_has_no_address_where_nobody_wants_one(built: Path, given: str, closed: bool | None) -> None:  # noqa: FBT001 - a case
     """The default endpoint of an HTTP API is its only one, and it is public."""
@@ -200,19 +209,20 @@ def test_the_api_has_no_address_where_nobody_wants_one(built: Path, given: str, 
 def test_the_services_that_write_encrypted_may_use_the_stacks_key(built: Path) -> None:
     """EventBridge to the queues and the topic, CloudWatch to the topic, Logs, CloudTrail: else messages are lost silently."""
     (key,) = Stack.read(built, KmsKey="own").resources("AWS::KMS::Key").values()
-    services = {
-        each["Principal"]["Service"] if isinstance(each["Principal"]["Service"], str) else name
-        for each in key["KeyPolicy"]["Statement"][1:]
-        for name in each["Principal"]["Service"]
-        if isinstance(each["Principal"]["Service"], str) or name
-    }
+    allowed = {}
+    for each in key["KeyPolicy"]["Statement"][1:]:
+        services = each["Principal"]["Service"]
+        allowed |= {name: set(each["Action"]) for name in ([services] if isinstance(services, str) else services)}
 
     assert key["EnableKeyRotation"]
-    assert services == {
-        "events.amazonaws.com",
-        "cloudwatch.amazonaws.com",
-        "logs.eu-west-1.amazonaws.com",
-        "cloudtrail.amazonaws.com",
+    assert allowed == {
+        "events.amazonaws.com": {"kms:Decrypt", "kms:GenerateDataKey"},
+        "cloudwatch.amazonaws.com": {"kms:Decrypt", "kms:GenerateDataKey"},
+        "logs.eu-west-1.amazonaws.com": {
+            *("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:Describe*"),
+        },
+        # Decrypt: "if you are using an existing S3 bucket with an S3 Bucket Key" (CloudTrail guide, key policy)
+        "cloudtrail.amazonaws.com": {"kms:GenerateDataKey*", "kms:Decrypt", "kms:DescribeKey"},
     }
 
 

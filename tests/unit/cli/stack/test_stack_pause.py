@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from lakegate.aws import open_stack, stack_operations
+from lakegate.base.errors import AccessDenied
 from tests.unit.cli.conftest import Lakegate
 
 
@@ -72,6 +74,18 @@ def test_a_sweep_that_is_under_way_is_waited_for(lakegate: Lakegate, running: Ru
     assert "a sweep, starts or job runs have not ended (--cancel ends them) within 1 second" in str(waiting.exception)
     assert [each.exit_code for each in (ended, over)] == [0, 0]
     assert running.calls == ["no sweep", "no sweep", "stop", "no sweep"]
+
+
+def test_who_may_not_read_the_tables_turns_nothing_off(
+    lakegate: Lakegate, running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pause could not see its end: the right is asked for first."""
+    refuse = Mock(side_effect=AccessDenied("dynamodb:GetItem"))
+    monkeypatch.setattr(type(lakegate.dependencies.agenda), "is_sweeping", refuse)
+    result = lakegate("stack", "pause")
+
+    assert "dynamodb:GetItem" in str(result.exception)
+    assert (running.is_enabled, running.calls) == (True, [])
 
 
 def test_who_makes_the_starts_of_a_burst_is_waited_for(lakegate: Lakegate, running: Running) -> None:

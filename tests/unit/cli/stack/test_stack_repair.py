@@ -107,6 +107,32 @@ def test_a_repair_that_is_rolled_back_says_why(
     assert error.endswith("is UPDATE_ROLLBACK_COMPLETE: Rule: Access denied for events:PutRule")
 
 
+def test_a_repair_is_not_rolled_back_by_the_alarm_that_it_is_to_end(lakegate: Lakegate, cloud: CloudFormation) -> None:
+    """Alarms of the last deployment would count again if the change set named none."""
+    cloud.triggers = [{"Arn": "arn:alarm:SweepFails", "Type": "AWS::CloudWatch::Alarm"}]
+    cloud.ringing = frozenset({"arn:alarm:SweepFails"})
+    code, document = repaired(lakegate, "--yes")
+
+    assert (code, document["changes"][0]) == (0, "creates Rule (AWS::Events::Rule)")
+    assert cloud.triggers == []
+
+
+def test_job_runs_are_paused_where_a_repair_needs_it(
+    lakegate: Lakegate, cloud: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CloudFormation changes the application only while it is stopped; the person is told before."""
+    cloud.resources["Application"] = Resource("AWS::EMRServerless::Application", "as deployed", "by hand")
+    calls: list[str] = []
+    monkeypatch.setattr(stack_operations, "is_paused", lambda _: False)
+    monkeypatch.setattr(stack_operations, "pause_stack", lambda *_: calls.append("pause"))
+    monkeypatch.setattr(stack_operations, "resume_stack", lambda _: calls.append("resume"))
+    unconfirmed, (code, document) = repaired(lakegate), repaired(lakegate, "--yes")
+
+    assert "job runs are paused meanwhile (Application: CloudFormation changes it only while it is" in unconfirmed[1]
+    assert (code, document["changes"][1]) == (0, "changes Application (AWS::EMRServerless::Application)")
+    assert calls == ["pause", "resume"]
+
+
 def test_versions_that_cannot_be_deleted_end_the_deletion_of_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
     """S3 answers 200 and names them: listing them again would never end."""
     calls: list[str] = []

@@ -152,15 +152,17 @@ def test_the_next_day_has_the_heads_of_that_day(env: Environment) -> None:
     assert proven(env) == []
 
 
-def test_a_stack_without_a_chain_has_an_anchor(env: Environment) -> None:
-    """It is empty, and the next one names it."""
+def test_a_stack_without_a_chain_has_no_anchor(env: Environment) -> None:
+    """Its creation may yet be rolled back, and nobody deletes what is locked; the first chain is in the first anchor."""
     made = Environment(memory=Memory.of(LANDING, LAKE, BUCKET))
     made.dependencies = replace(made.dependencies, of=env.dependencies.of)
-    done = kept(made)
+    done, before = kept(made), documents(made)
+    extend(made, f"_unrouted/{today(made)}")
+    later = kept(made)
 
-    assert done == AnchorPass(1, 0, is_complete=True)
-    assert documents(made)[f"_daily/{today(made)}/00000.json"].signatures == ()
-    assert proven(made, None) == []
+    assert (done, before) == (AnchorPass(is_complete=True), {})
+    assert later == AnchorPass(1, 1, is_complete=True)
+    assert heads(made, today(made)) == {f"_unrouted/{today(made)}": 0}
 
 
 def test_a_pass_without_time_is_continued_by_the_next(env: Environment) -> None:

@@ -29,7 +29,7 @@ SIZES, RATE, REFERENCES, KEY, SLICED, REPAIR, AGAIN, KEY_CONDITION, RULE_CONDITI
 class ScratchAccount:
     """An account with the scratch stack, which behaves as the steps want it but for what a test changes."""
 
-    parameters: dict[str, str] = field(default_factory=lambda: dict(INITIAL))
+    parameters: dict[str, str] = field(default_factory=lambda: {"MaxVcpu": "16", **INITIAL})
     is_there: bool = True
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
@@ -37,6 +37,7 @@ class ScratchAccount:
     sizes: dict[str, int] = field(default_factory=dict)
     """Bytes of objects of several parts, by version."""
     executors: Callable[[int], int] = lambda size: -(-size // account_steps.GIBIBYTE)
+    """By the size of a delivery, as far as the parameters permit it."""
     dead: str = "0"
     dropped: float = 0.0
     targets: list[dict[str, str]] = field(default_factory=lambda: [{"Id": "landed"}])
@@ -56,6 +57,11 @@ class ScratchAccount:
                 return call
 
         return Client()  # type: ignore[return-value] # it has any attribute
+
+    def started(self, size: int) -> int:
+        """The executors of a run: with its driver, so many runs at once use no more vCPUs than the application may."""
+        of_a_run = int(self.parameters["MaxVcpu"]) // int(self.parameters["MaxConcurrentRuns"])
+        return min(self.executors(size), max(1, (of_a_run - 2) // 2))
 
     def asked(self, name: str) -> list[dict[str, Any]]:
         """The requests of an operation."""
@@ -190,7 +196,7 @@ class ScratchCommands:
             "reasons": ["why"],
             "problem": None,
             "attempt": 1,
-            "run": str(self.account.executors(size)),
+            "run": str(self.account.started(size)),
             "seconds": 9.0,
             "counts": self.counts,
             "duplicate_of": self.duplicate,

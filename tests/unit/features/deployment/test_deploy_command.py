@@ -295,6 +295,18 @@ def test_a_stack_that_was_paused_stays_paused(deployer: Deployer) -> None:
     assert not deployer.account.enabled
 
 
+def test_a_pause_that_fails_leaves_the_gate_on(deployer: Deployer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The update is not begun, its change set is gone, and events reach the functions again."""
+    deployer.deployed()
+    monkeypatch.setattr(deployer.account, "list_job_runs", lambda **_: {"jobRuns": [{"id": "1", "state": "RUNNING"}]})
+    result = deployer("--yes", "--parameter", "MaxVcpu=32", "--timeout", "1")
+
+    assert "job runs have not ended" in str(result.exception)
+    assert deployer.account.enabled
+    assert deployer.account.calls[-1] == "unreserve"
+    assert (deployer.cloud.made, deployer.cloud.values["MaxVcpu"]) == ({}, "16")
+
+
 def test_an_update_that_fails_says_why_and_continues(deployer: Deployer) -> None:
     """The reason of the failure comes first; the stack is as it was, and takes in deliveries again."""
     deployer.deployed()
