@@ -184,7 +184,7 @@ def _check_anchors(place: str, dataset: str | None, options: AnchorOptions, ther
     anchors.read(stored.documents)
     if not anchors.documents:
         raise InputError(
-            f"there is no anchor at {place}; the stack keeps one a day with AnchorDays, from its first delivery on (docs/ledger.md)"
+            f"there is no anchor at {place}; with AnchorDays the stack keeps one a day, from its first block on (docs/ledger.md)"
         )
     found = [*map(_of_anchor, (*stored.faults, *anchors.faults)), *(_late(anchors) if place == STACK else ())]
     chains = sorted(anchors.heads)
