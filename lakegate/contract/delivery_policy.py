@@ -78,6 +78,14 @@ class Treatment(Enum):
     REJECT = "reject"
 
 
+class Replaces(Enum):
+    """The accepted deliveries in whose place a later one comes when it is accepted."""
+
+    NOTHING = "nothing"
+    DELIVERY = "delivery"
+    """The one of the same name: of one object its key, of several their folder."""
+
+
 class DeliveryUnit(Enum):
     """The objects of one delivery, and the object that completes it."""
 
@@ -175,3 +183,4 @@ class Policy:
     """None: deliveries are brought."""
     file_names: FileNames | None = omit_default(None)
     """The pattern of the name of each file; None: any."""
+    replaces: Replaces = omit_default(Replaces.NOTHING)

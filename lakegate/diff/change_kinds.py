@@ -172,6 +172,11 @@ KINDS: dict[str, ChangeKind] = {
     "notice-shortened": _for_consumers("Consumers have less time before a breaking version.", "notice-lengthened"),
     "notice-lengthened": _for_nobody("Consumers have more time before a breaking version.", "notice-shortened"),
     "snapshot-time": _for_producers("the time of a snapshot is at another place.", "snapshot-time"),
+    "replacement-added": _for_nobody(
+        "What is delivered again takes the place of what was accepted before, as a recall may at any time.",
+        "replacement-removed",
+    ),
+    "replacement-removed": _for_consumers("What is delivered again counts twice.", "replacement-added"),
     "file-format": _breaking("Files are written and read in another way.", "file-format"),
     "status": _for_nobody(f"{NO_DATA} by the status that a document declares.", "status"),
     "deprecation": _for_nobody(f"{NO_DATA}.", "deprecation"),

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from lakegate.contract.contract_model import Contract, Dataset, Severity
-from lakegate.contract.delivery_policy import Duplicates, FieldTreatment, Mode, OnReject, Treatment
+from lakegate.contract.delivery_policy import Duplicates, FieldTreatment, Mode, OnReject, Replaces, Treatment
 from lakegate.contract.documents.document_root import DEPRECATION_KEYS
 from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
 from lakegate.diff.change_kinds import Change, meaning, text_of
@@ -96,6 +96,15 @@ STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
 PUBLISHED = frozenset({"publishAs", "eventTime", "mergeStrategy"})
 """The keys of the policy that change what consumers read."""
 UNBOUNDED = float("inf")
+KINDS_OF_SETTINGS: dict[str, Callable[[Any, Any], str]] = {
+    "maxBytes": lambda was, now: "limit-lowered" if (now or UNBOUNDED) < (was or UNBOUNDED) else "limit-raised",
+    "quarantineDays": lambda was, now: (
+        "quarantine-shortened" if (now or UNBOUNDED) < (was or UNBOUNDED) else "quarantine-lengthened"
+    ),
+    "replaces": lambda was, _: "replacement-added" if was is Replaces.NOTHING else "replacement-removed",
+    "snapshotTime": lambda _, __: "snapshot-time",
+}
+"""The kinds of change of keys that have kinds of their own."""
 
 
 def compare_settings(old: Dataset, new: Dataset) -> Iterator[Change]:
@@ -127,10 +136,6 @@ def _kind(key: str, was: Any, now: Any) -> str:  # noqa: ANN401 - the values of 
         if before == after:
             return "policy-changed"
         return "policy-stricter" if after > before else "policy-looser"
-    if key == "maxBytes":
-        return "limit-lowered" if (now or UNBOUNDED) < (was or UNBOUNDED) else "limit-raised"
-    if key == "quarantineDays":
-        return "quarantine-shortened" if (now or UNBOUNDED) < (was or UNBOUNDED) else "quarantine-lengthened"
-    if key == "snapshotTime":
-        return "snapshot-time"
+    if key in KINDS_OF_SETTINGS:
+        return KINDS_OF_SETTINGS[key](was, now)
     return "policy-changed" if key in POLICY and key not in PUBLISHED else "file-format"

@@ -49,6 +49,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("decisions", "approve", "lakegate.features.workflows.approvals:APPROVE"),
     ("decisions", "decline", "lakegate.features.workflows.approvals:DECLINE"),
     ("decisions", "waive", "lakegate.features.waivers.waiver:WAIVE"),
+    ("delivery names", "announcements", "lakegate.features.announcements.announced_delivery:chosen_name"),
     ("explanations", "anchors", "lakegate.features.anchors.anchor_explanations:explanations"),
     ("explanations", "doctor", "lakegate.features.doctor.cause_explanations:explanations"),
     ("explanations", "http_api", "lakegate.features.http_api.refusal_explanations:explanations"),

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from lakegate.base.extension_points import names
-from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, encode
+from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, encode, omit_default
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.delivery.delivery_row import FailureCause, Waiver, Workload
 from lakegate.gate.delivery.protocol import State
@@ -67,6 +67,8 @@ class EventBody:
     """Address of the HTML report; null for failed and gone."""
     waiver: Waiver | None
     """Of a rejected delivery that a person let through."""
+    supersedes: Annotated[tuple[Exact, ...], Bounds(1)] = omit_default(())
+    """Of an accepted delivery the heights of those in whose place it comes; absent for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +134,11 @@ def message(
     workload: Workload,
     height: int | None = None,
     subscribers: tuple[EventSubscriber, ...] = (),
+    supersedes: tuple[int, ...] = (),
 ) -> Message:
     """The message about a workload that ended or waits for a person: ids, numbers and masked reasons, no text of the producer.
 
-    `height`: of its block. `subscribers`: who asked to be notified.
+    `height`, `supersedes`: of its block. `subscribers`: who asked to be notified.
     """
     decision, pin = workload.decision or workload.candidate, workload.pin
     counts = decision.counts if decision else None
@@ -158,6 +161,7 @@ def message(
         subscribers=subscribers,
         report=uri_of(dependencies.places.lake, workload),
         waiver=workload.waiver if workload.state is State.PUBLISHED else None,
+        supersedes=supersedes,
     )
     kind = workload.state.lower()
     return Message(message_id(workload), workload.id, kind, json.dumps(encode(body), sort_keys=True), dependencies.now)

@@ -13,7 +13,7 @@ from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.delivery_standing import standing_of
+from lakegate.gate.datasets.delivery_standing import DeliveryStanding, standing_of
 from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import (
     CAUSE_TEXTS,
@@ -168,6 +168,26 @@ class RecallOfDelivery:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherDelivery:
+    """Another accepted delivery of the dataset."""
+
+    workload: str
+    height: int
+    """Of its block."""
+    at: str
+
+    @classmethod
+    def of(cls, block: Block) -> Self:
+        """The delivery of a block."""
+        return cls(block.workload, block.height, block.system_time)
+
+    @property
+    def in_words(self) -> str:
+        """Its short id, time and height."""
+        return f"{self.workload[:SHORT_ID]} of {self.at[:10]} (height {self.height})"
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryStatus:
     """A delivery. Times are ISO 8601."""
 
@@ -210,6 +230,10 @@ class DeliveryStatus:
     recall: RecallOfDelivery | None
     """Of a delivery that is recalled."""
     duplicate_of: OriginOfContent | None
+    supersedes: tuple[OtherDelivery, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
+    """Of an accepted delivery those in whose place it came; absent for none."""
+    superseded_by: OtherDelivery | None = field(default=None, kw_only=True, metadata={OMITTED: True})
+    """The delivery that is in its place now; absent where none is."""
     archived: bool = field(default=False, kw_only=True, metadata={OMITTED: True})
     """Whether its row has left the table for the lake: a finished delivery of long ago."""
     waits: Waiting | None = field(default=None, kw_only=True, metadata={OMITTED: True})
@@ -279,6 +303,8 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
         and select_fields(WaiverOfDelivery, waiver, expired=waiver.has_expired(dependencies.now.isoformat())),
         not_current=there and there.not_current,
         recall=_recall(there.decided) if there and there.recalled else None,
+        supersedes=tuple(_others(dependencies, there)) if there else (),
+        superseded_by=OtherDelivery.of(there.superseded_by) if there and there.superseded_by else None,
         duplicate_of=first and select_fields(OriginOfContent, first, workload=first.id),
         standing=standing(row) if delivery.row else STANDING[state],
         waits=waiting_of(turn) if delivery.row else None,
@@ -292,6 +318,14 @@ def one_delivery(dependencies: Dependencies, delivery: Delivery) -> DeliveryStat
     """The same for one delivery alone: with what replaces its dataset."""
     one = delivery_status(dependencies, delivery)
     return replace(one, next=next_dataset(dependencies, one.contract.dataset)) if one.contract else one
+
+
+def _others(dependencies: Dependencies, standing: DeliveryStanding) -> Iterator[OtherDelivery]:
+    """The deliveries in whose place one came."""
+    for height in standing.supersedes:
+        block = dependencies.ledger.block(standing.dataset, height)
+        if isinstance(block, Block):
+            yield OtherDelivery.of(block)
 
 
 def _recall(record: Record | None) -> RecallOfDelivery | None:

@@ -321,6 +321,23 @@ def test_a_delivery_is_committed_once(ports: Ports) -> None:
     assert ports.ledger.committed("w2") == CommittedBlock(CHAIN, 0)
 
 
+def test_the_last_delivery_of_a_name_is_found_in_its_chain(ports: Ports) -> None:
+    """A commit without a name changes none; one that is refused neither; the same name in another chain is another one."""
+    name, other, previous = "a" * 64, "b" * 64, GENESIS
+    for height, given in enumerate((name, name, "", other)):
+        row = DECIDED._replace(id=f"w{height}")
+        ports.workloads.create(row)
+        own = block(height, previous, row.id)
+        ports.ledger.commit(own, committed(row), HERE, replace(NEWS, id=row.id), given)
+        previous = digest(own)
+    ports.workloads.create(DECIDED._replace(id="w4"))
+    with pytest.raises(ConditionFailed):
+        ports.ledger.commit(block(3, GENESIS, "w4"), committed(DECIDED._replace(id="w4")), HERE, NEWS, name)
+
+    assert [ports.ledger.accepted_as(CHAIN, each) for each in (name, other, "c" * 64)] == [1, 3, None]
+    assert ports.ledger.accepted_as("orders/lines_v2", name) is None
+
+
 def test_an_empty_chain_has_a_head_below_the_first_block(ports: Ports) -> None:
     """The first block is built like any other."""
     assert Head(-1, GENESIS) == ports.ledger.head(CHAIN)

@@ -131,6 +131,8 @@ def block_digest(block: Block) -> str:
         document |= {"result": block.result}
     if block.engines is not None:
         document |= {"engines": dict(block.engines)}
+    if block.supersedes:
+        document |= {"supersedes": list(block.supersedes)}
     if block.waiver is not None:
         names = ("actor", "expires", "reason", "rejected")
         document |= {"waiver": {each: getattr(block.waiver, each) for each in names}}

@@ -10,45 +10,41 @@ from typing import Any
 import pytest
 
 from lakegate.base.errors import InputError, LakegateError, NotFound, Throttled, Unanswered
+from lakegate.contract.delivery_policy import Replaces
 from lakegate.features.erasure.erasure import Erasing, Why, erase, settle
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
 from lakegate.gate.datasets.compare_manifest import UNTRUE, manifest_faults
-from lakegate.gate.delivery import publish_data
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Call, Steps, run
-from lakegate.gate.ledger.blocks import Block, Record, deliveries
+from lakegate.gate.ledger.blocks import Record, deliveries
 from lakegate.gate.sweep import sweep
 from tests.decisions import recall, restore
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
+from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage
 from tests.simulation.stage import settle as settled
 
+REPLACING = replace(PLAN, policy=replace(PLAN.policy, replaces=Replaces.DELIVERY))
+"""The contract of the simulation, by which what is delivered again takes the place of what was accepted before."""
 FAULTS = (Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE, Fault.THROTTLED)
 
 
 class Town:
     """A dataset with three accepted deliveries, one that is decided and will supersede the second, and two people."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self) -> None:
         self.env = Environment()
-        made = vars(publish_data)["_block"]
-
-        def superseding(*given: Any) -> Block:
-            block: Block = made(*given)
-            return replace(block, supersedes=(1,)) if block.workload == self.last else block
-
-        monkeypatch.setattr(publish_data, "_block", superseding)
-        self.last = ""
+        self.env.publish("1.0.0", "active", REPLACING)
         stage = Stage(self.env, lambda _: Fault.NONE)
         uploads = []
         for number in range(3):
             uploads.append(self.env.upload(f"{PREFIX}{number}.csv", b"good:%d" % number))
             settled(stage)
         self.rows = [self.env.dependencies.workloads.get(each.workload) for each in uploads]
-        upload = self.env.upload(f"{PREFIX}last.csv", b"good:d")
+        upload = self.env.upload(f"{PREFIX}1.csv", b"good:d")
         run(intake(self.env.dependencies, LANDING, upload.version.key), self.env.dependencies.clock)
         for _, job in self.env.new_jobs():
             run(job, self.env.dependencies.clock)
@@ -152,14 +148,12 @@ def _answered(steps: Steps[Any], call: Call, fault: Fault) -> Call:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_recall_is_whole_or_not_at_all_and_is_completed_by_repeating_it(
-    fault: Fault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recall_is_whole_or_not_at_all_and_is_completed_by_repeating_it(fault: Fault) -> None:
     """With any fault at any effect; then it is restored with the same fault."""
-    town = Town(monkeypatch)
+    town = Town()
     effects = play(town, town.decides(recall, 1))
     for at in range(effects):
-        town = Town(monkeypatch)
+        town = Town()
         for act in (recall, restore):
             play(town, town.decides(act, 1), at, fault)
             play(town, town.decides(act, 1))
@@ -168,11 +162,11 @@ def test_a_recall_is_whole_or_not_at_all_and_is_completed_by_repeating_it(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_what_is_recalled_is_superseded_at_the_same_time(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_recalled_is_superseded_at_the_same_time(fault: Fault) -> None:
     """Before any effect of the recall, which may fail there; restored, it is superseded, until the new one is recalled."""
-    effects = play(town := Town(monkeypatch), town.decides(recall, 1))
+    effects = play(town := Town(), town.decides(recall, 1))
     for at in range(effects):
-        town = Town(monkeypatch)
+        town = Town()
         play(town, town.decides(recall, 1), at, fault, town.publish)
         play(town, town.decides(recall, 1))
         play(town, town.decides(restore, 1), at, fault)
@@ -186,11 +180,11 @@ def test_what_is_recalled_is_superseded_at_the_same_time(fault: Fault, monkeypat
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_two_people_at_once(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_people_at_once(fault: Fault) -> None:
     """Of one delivery one act is recorded, of two deliveries both: neither is taken for the other."""
-    effects = play(town := Town(monkeypatch), town.decides(recall, 1))
+    effects = play(town := Town(), town.decides(recall, 1))
     for at in range(effects):
-        town = Town(monkeypatch)
+        town = Town()
 
         def others(town: Town = town) -> None:
             play(town, town.decides(recall, 2, BOB))
@@ -202,17 +196,17 @@ def test_two_people_at_once(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> No
         town.ended([("recall", 1), ("recall", 2)])
 
 
-def test_another_delivery_is_recalled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_delivery_is_recalled_at_once() -> None:
     """The mark of the dataset is the same for both: it must not be taken for one's own."""
-    town = Town(monkeypatch)
+    town = Town()
     play(town, town.decides(recall, 1), 0, Fault.NONE, lambda: play(town, town.decides(recall, 2, BOB)))
     town.publish()
     town.ended([("recall", 1), ("recall", 2)])
 
 
-def test_what_is_recalled_is_erased(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_recalled_is_erased() -> None:
     """And stays recalled: the manifest is listed anew, with its state."""
-    town = Town(monkeypatch)
+    town = Town()
     play(town, town.decides(recall, 1))
     town.erase()
     town.objects = town.accepted()

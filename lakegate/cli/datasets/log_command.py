@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from lakegate.base.errors import InputError
-from lakegate.base.json_codec import select_fields
+from lakegate.base.json_codec import OMITTED, select_fields
 from lakegate.base.text import join_words
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, gate_command
@@ -61,6 +61,8 @@ class DescribedDelivery(DescribedBlock):
     waiver: Waiver | None
     not_current: str | None
     """Of an accepted one that is not part of the current state: `recalled` or `superseded`."""
+    supersedes: tuple[int, ...] = field(default=(), metadata={OMITTED: True})
+    """Heights of the deliveries in whose place it came; absent for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ def _cells(block: DescribedRecord | DescribedDelivery) -> tuple[str, ...]:
         what = ", ".join(f"{name} {_member(block.content[name])}" for name in CONTENTS[block.kind].printed)
         return height, at, block.kind, "", "", "", "", f"{what}; by {block.actor}"
     rows, rejected = ("" if each is None else f"{each:,}" for each in (block.rows, block.rejected_rows))
-    notes = ", ".join(filter(None, ("waived" if block.waiver else "", block.not_current or "")))
+    replaces = f"replaces height {', '.join(map(str, block.supersedes))}" if block.supersedes else ""
+    notes = ", ".join(filter(None, ("waived" if block.waiver else "", block.not_current or "", replaces)))
     verdict = f"{block.verdict} ({notes})" if notes else block.verdict
     return height, at, verdict, block.contract_version or "", rows, rejected, block.workload[:12], block.file or ""

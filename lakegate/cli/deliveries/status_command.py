@@ -40,6 +40,7 @@ from lakegate.library.described_deliveries import (
     SHORT_ID,
     STANDING,
     DeliveryStatus,
+    OtherDelivery,
     delivery_status,
     in_batch,
     in_utc,
@@ -203,6 +204,11 @@ def _place(each: DeliveryStatus) -> str:
     return folder.replace(contract, contract[:SHORT_ID] + "…", 1) if len(contract) > SHORT_ID else folder
 
 
+def _others(*deliveries: OtherDelivery | None) -> str:
+    """Other deliveries in words."""
+    return ", ".join(delivery.in_words for delivery in deliveries if delivery is not None)
+
+
 def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
     of = one.contract
     yield "workload", one.workload
@@ -216,8 +222,15 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
         yield "waits", WAITS[one.waits.subject].format(**names)
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     if one.not_current is not None:
-        by = f" by {one.recall.actor} at {one.recall.at}: {one.recall.reason}" if one.recall else " by a later delivery"
-        yield "current", f"no: {one.not_current}{by}"
+        recall = one.recall
+        by = (
+            f"{recall.actor} at {recall.at}: {recall.reason}"
+            if recall
+            else f"the delivery {_others(one.superseded_by)}"
+        )
+        yield "current", f"no: {one.not_current} by {by}"
+    if one.supersedes:
+        yield "replaces", f"the delivery {_others(*one.supersedes)}"
     yield from _person(one)
     yield from (("reason", reason) for reason in one.reasons)
     if one.problem:

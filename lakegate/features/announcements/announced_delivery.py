@@ -250,6 +250,8 @@ MOST_OF_SUMMARY: Final = 256 << 10
 MOST_REASONS: Final = 100
 LONGEST_KEY: Final = 1_024
 """Bytes."""
+UNNAMED: Final = "data"
+"""The name, without the suffix of its format, of data that is announced without one."""
 
 
 NO_CONTRACT: Final = "No contract is published with this id."
@@ -296,7 +298,7 @@ def announce(
     if terms.delivery is not DeliveryUnit.OBJECT:
         raise InputError("a delivery of this dataset has several objects, which cannot be announced: upload them")
     folder = f"{route.prefix}{identity}/"
-    key = f"{folder}{wanted.name or f'data{terms.suffix}'}"
+    key = f"{folder}{wanted.name or f'{UNNAMED}{terms.suffix}'}"
     if len(key.encode()) > LONGEST_KEY or is_ignored(key, 1, dependencies.places.ignored):
         raise InputError("the name is too long, or one that this stack ignores: choose another one")
     if misnamed := refused_by_name(plan, key):
@@ -336,6 +338,15 @@ def _if_not_refused(made: Announcement) -> Announcement:
     if made.refused:
         raise SummaryRefused(made.id, made.refused)
     return made
+
+
+def chosen_name(dependencies: Dependencies, key: str) -> str | None:
+    """The landing key of announced data without the folder of its announcement; None where its producer chose no name."""
+    *folders, identity, name = ("", *key.split("/"))
+    announced = announcements(dependencies).get(identity) if IDENTIFIER.fullmatch(identity) else None
+    if announced is None or not announced.takes(key) or name.partition(".")[0] == UNNAMED:
+        return None
+    return "/".join((*folders[1:], name))
 
 
 def link(dependencies: Dependencies, workload: Workload) -> Steps[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.gate.datasets.current_deliveries import RECALL, is_change, not_current
-from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ledger.blocks import Block, Record, deliveries
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -19,7 +19,15 @@ class DeliveryStanding(NamedTuple):
     """Of its block."""
     decided: Record | None
     """The last record by which a person recalled or restored it."""
-    superseded: bool
+    superseded_by: Block | None
+    """The delivery in its place now."""
+    supersedes: tuple[int, ...]
+    """Heights of the deliveries in whose place it came."""
+
+    @property
+    def superseded(self) -> bool:
+        """Whether another delivery is in its place."""
+        return self.superseded_by is not None
 
     @property
     def recalled(self) -> bool:
@@ -33,9 +41,17 @@ class DeliveryStanding(NamedTuple):
 
 
 def standing_of(dependencies: Dependencies, chain: str, height: int) -> DeliveryStanding:
-    """The standing of the accepted delivery with the block at a height, by the blocks above it."""
-    above = dependencies.ledger.blocks(chain, height, strict=False)
+    """The standing of the accepted delivery with the block at a height, by that block and those above it."""
+    blocks = dependencies.ledger.blocks(chain, height - 1, strict=False)
+    above = [block for block in blocks if block.height > height]
     about = [block for block in above if isinstance(block, Record) and is_change(block)]
     decided = next((record for record in reversed(about) if record.content["height"] == height), None)
-    others = (block for block in above if not isinstance(block, Record) or block.content.get("height") != height)
-    return DeliveryStanding(chain, height, decided, superseded=height in not_current(others))
+    others = [block for block in above if not isinstance(block, Record) or block.content.get("height") != height]
+    state = not_current(others)
+    places, in_place = {height}, None
+    for block in deliveries(above) if height in state else ():
+        if not places.isdisjoint(block.supersedes):
+            places.add(block.height)
+            in_place = in_place if state.why(block.height) == "recalled" else block
+    supersedes = next((block.supersedes for block in deliveries(blocks) if block.height == height), ())
+    return DeliveryStanding(chain, height, decided, in_place, supersedes)

@@ -13,6 +13,7 @@ from lakegate.base.json_codec import select_fields
 from lakegate.base.timestamps import moment
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import list_subscribers
+from lakegate.gate.datasets.replaced_deliveries import replaceable_name
 from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
 from lakegate.gate.delivery.decide_verdict import measured_result
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject, Workload
@@ -182,7 +183,7 @@ def settle(turn: DeliveryTurn) -> Steps[Workload]:
     publishers: Iterator[Publisher] = load_extensions("publishers")
     for publisher in publishers:
         yield from publisher.settled(turn)
-    news = message(turn.gate, after, block.height)
+    news = message(turn.gate, after, block.height, supersedes=block.supersedes)
     return (yield from move(turn, Effect.SETTLE, after, message=news))
 
 
@@ -223,16 +224,21 @@ def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple
     expected = Expected(turn.row.state, turn.row.attempt)
     is_rejection = to is State.QUARANTINED or turn.row.waiver is not None
     subscribers = _subscribers(turn.gate, turn.pin) if is_rejection else ()
+    name = replaceable_name(turn.gate, turn.row, turn.terms.policy) if to is State.PUBLISHED else ""
     for _ in range(COMMIT_TRIES):
         head = turn.gate.ledger.head(turn.pin.dataset)
         if (yield from names_key(turn.gate, turn.pin.dataset, head, turn.row.id)):
             continue
+        replaced = turn.gate.ledger.accepted_as(turn.pin.dataset, name) if name else None
+        if replaced is not None and replaced > head.height:
+            continue  # another delivery was committed since the head was read
         now = turn.now
         after = turn.row._replace(state=to, height=head.height + 1, due_at=now + turn.gate.timing.lease)
-        block = _block(turn.moved(after), head, result, objects)
-        news = message(turn.gate, after, block.height, subscribers)
+        supersedes = () if replaced is None else (replaced,)
+        block = _block(turn.moved(after), head, result, objects, supersedes)
+        news = message(turn.gate, after, block.height, subscribers, supersedes)
         try:
-            yield from perform(Effect.COMMIT, turn.gate.ledger.commit, block, after, expected, news)
+            yield from perform(Effect.COMMIT, turn.gate.ledger.commit, block, after, expected, news, name)
         except ConditionFailed as refused:
             current = turn.gate.workloads.get(turn.row.id)
             if is_same_write(current, after):
@@ -253,7 +259,13 @@ def _subscribers(dependencies: Dependencies, pin: Pin) -> tuple[EventSubscriber,
     return list_subscribers(dependencies.datasets.get(pin.dataset), "rejected") if pin.plan else ()
 
 
-def _block(turn: DeliveryTurn, head: Head, result: Result | None, objects: tuple[LedgerObject, ...]) -> Block:
+def _block(
+    turn: DeliveryTurn,
+    head: Head,
+    result: Result | None,
+    objects: tuple[LedgerObject, ...],
+    supersedes: tuple[int, ...],
+) -> Block:
     pin, decision = turn.pin, turn.decision
     publisher = publisher_of(turn.terms) if turn.row.state is State.PUBLISHED else None
     slices, watermark = publisher.listed(turn.row, result) if publisher and result else (None, None)
@@ -277,4 +289,5 @@ def _block(turn: DeliveryTurn, head: Head, result: Result | None, objects: tuple
         watermark=watermark,
         result=decision.result or None,
         engines=(result.engines or None) if result else None,
+        supersedes=supersedes,
     )

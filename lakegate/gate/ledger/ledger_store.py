@@ -241,7 +241,11 @@ class Ledger:
             self.table, _once_key(workload), lambda row: CommittedBlock(row.text("at"), row.number("block"))
         )
 
-    def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
+    def accepted_as(self, chain: str, name: str) -> int | None:
+        """The height of the last delivery that was accepted with this name (`commit`); None: none. Strongly consistent."""
+        return read_row(self.table, _name_key(chain, name), lambda row: row.number("block"))
+
+    def commit(self, block: Block, workload: Workload, expected: Expected, message: Message, name: str = "") -> None:
         """**The commit**: the writes of one transaction.
 
         1. the row, if it is at `expected` with the same result: no delayed worker commits a decision that was not taken;
@@ -250,7 +254,8 @@ class Ledger:
         4. the row of the delivery, if there is none: a row that was set back is not committed again;
         5. the message;
         6. the delivery in the index of its dataset, by its verdict and by each rule that it breaks;
-        7. of slices, the end of the delivery's turn.
+        7. of slices, the end of the delivery's turn;
+        8. of a delivery that a later one can replace, its height by its name (a digest), for `accepted_as`.
 
         Raises ConditionFailed with `state`, `head` or, where the delivery is committed, `repeated`. A delivery with slices also
         needs the turn of its dataset and ends it; without it a reason is `turn`. Raises TransactionConflict, IdempotencyMismatch.
@@ -272,6 +277,7 @@ class Ledger:
             Put(message_row(message)),
             *map(Put, listed),
             *turns,
+            *([Put(Row(_name_key(block.chain, name), {"block": block.height}))] if name else ()),
         ]
         self.table.transact(writes, own[:TOKEN_LENGTH])
 
@@ -333,6 +339,10 @@ def _once(block: Block) -> Put:
     """The row of a delivery that is committed, put if absent."""
     row = Row(_once_key(block.workload), {"at": block.chain, "block": block.height})
     return Put(row, RowAbsent(), ConditionName.REPEATED)
+
+
+def _name_key(chain: str, name: str) -> RowKey:
+    return RowKey(TableName.LEDGER, f"{chain}#name#{name}")
 
 
 def _key_of_key(chain: str) -> RowKey:

@@ -44,7 +44,7 @@ def test_a_valid_contract_ends_in_zero() -> None:
     result = run(str(EXAMPLES / "weather.dcm.yaml"))
 
     assert result.exit_code == 0
-    assert "valid (0 errors, 5 warnings)" in result.stdout
+    assert "valid (0 errors, 6 warnings)" in result.stdout
 
 
 def test_a_broken_contract_ends_in_one_with_its_lines(broken: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_broken_contract_ends_in_one_with_its_lines(broken: Path) -> None:
 
     assert result.exit_code == 1
     assert expected == result.stdout.splitlines()[:4]
-    assert result.stdout.splitlines()[-1] == f"{broken}: refused (2 errors, 5 warnings)"
+    assert result.stdout.splitlines()[-1] == f"{broken}: refused (2 errors, 6 warnings)"
 
 
 def test_machines_get_one_json_document(broken: Path) -> None:

@@ -648,3 +648,25 @@ def test_a_table_in_a_pipe_is_not_folded(lakegate: Lakegate) -> None:
 
     assert row.split()[1] == f"orders/{name}"
     assert row.rstrip().endswith(" landing")
+
+
+def test_what_was_delivered_again_says_what_it_replaces(lakegate: Lakegate) -> None:
+    """Both deliveries name the other one, for people and machines; `log` and `history` say it, too."""
+    lakegate.routed(**{"schema:\n": "customProperties: [{property: lakegate, value: {replaces: delivery}}]\nschema:\n"})
+    first, second = lakegate.delivered(body=b"id,amount\na,1\n"), lakegate.delivered(body=b"id,amount\nb,2\n")
+    before, after = (lakegate.json("status", each) for each in (first, second))
+    log = lakegate.json("log", "orders_v1")["blocks"]
+    at = {each["workload"]: each["at"] for each in log}
+    texts = [lakegate.ok("status", each) for each in (first, second)]
+
+    assert (before["not_current"], before["superseded_by"]) == (
+        "superseded",
+        {"workload": second, "height": 1, "at": at[second]},
+    )
+    assert after["supersedes"] == [{"workload": first, "height": 0, "at": at[first]}]
+    assert (before.get("supersedes"), after.get("superseded_by")) == (None, None)
+    assert f"no: superseded by the delivery {second[:12]} of {at[second][:10]} (height 1)" in texts[0]
+    assert f"the delivery {first[:12]} of {at[first][:10]} (height 0)" in texts[1]
+    assert [each.get("supersedes") for each in log] == [[0], None]
+    assert "accepted (replaces height 0)" in lakegate.ok("log", "orders_v1")
+    assert [each["not_current"] for each in lakegate.json("history", "orders_v1")["deliveries"]] == [None, "superseded"]

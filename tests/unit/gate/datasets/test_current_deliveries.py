@@ -154,7 +154,7 @@ def test_a_standing_says_recalled_before_superseded() -> None:
     """What a person decided is said first."""
     recall = decided("recall", 3, 1)
     standings = [
-        DeliveryStanding(CHAIN, 1, each, superseded=each is not None)
+        DeliveryStanding(CHAIN, 1, each, delivered(2, 1) if each is not None else None, ())
         for each in (None, recall, decided("restore", 4, 1))
     ]
     assert [each.not_current for each in standings] == [None, "recalled", "superseded"]
