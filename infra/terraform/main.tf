@@ -17,8 +17,8 @@ variable "name" {
   default     = "lakegate"
 
   validation {
-    condition     = can(regex("^[a-z][a-z0-9-]{0,39}$", var.name))
-    error_message = "name: 1 to 40 lower-case letters, digits and hyphens, a letter first."
+    condition     = can(regex("^[a-z][a-z0-9-]{0,31}$", var.name))
+    error_message = "name: 1 to 32 lower-case letters, digits and hyphens, a letter first."
   }
 }
 

@@ -101,6 +101,12 @@ def given_values(texts: Iterable[str], template: Mapping[str, Any]) -> dict[str,
     return found
 
 
+SETTINGS_WITHOUT_BOUND: Final = ("ExtraJobParameters", "IgnoredKeys", "ValidatorHosts", "PullHosts", "DatasetMetrics")
+"""Parameters that functions have as they are given."""
+ROOM_OF_SETTINGS: Final = 1_000
+"""Bytes. The environment of a function has 4 KB (Lambda guide, Lambda quotas), of which the other settings take up to 3 KB."""
+
+
 def parameter_values(
     template: Mapping[str, Any],
     before: Mapping[str, str] | None,
@@ -142,6 +148,9 @@ def violations(template: Mapping[str, Any], values: ParameterValues) -> Iterator
     warm, most = now.get("WarmWorkers", "0"), now.get("MaxVcpu", "0")
     if warm.isdecimal() and most.isdecimal() and int(warm) * 4 > int(most):
         yield f"WarmWorkers: {warm} pairs have {int(warm) * 4} vCPU, and MaxVcpu is {most}"
+    size = sum(len(now.get(name, "").encode()) for name in SETTINGS_WITHOUT_BOUND)
+    if size > ROOM_OF_SETTINGS:
+        yield f"{', '.join(SETTINGS_WITHOUT_BOUND)}: {size:,} bytes together, and functions have room for {ROOM_OF_SETTINGS:,}"
 
 
 def _wrong(declared: Mapping[str, Any], value: str) -> Iterator[str]:

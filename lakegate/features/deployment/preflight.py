@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from lakegate.aws.open_stack import ask_service
@@ -36,8 +37,16 @@ PARTITIONS: Final = ("aws", "aws-us-gov")
 """In China EMR Serverless did not queue runs when that was announced (What's New, October 2024): nothing would bound them."""
 PUBLISHERS: Final = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
 """The services that send alarms and failed deliveries to the topic."""
-ZONES_WITHOUT_EMR: Final = frozenset({"use1-az3"})
-"""AWS general reference, "EMR Serverless endpoints"."""
+ZONES: Final[Mapping[str, frozenset[str]]] = {
+    "cac1": frozenset({"az1", "az2"}),
+    "use1": frozenset({"az1", "az2", "az4", "az5", "az6"}),
+    "use2": frozenset({"az1", "az2", "az3"}),
+    "usw1": frozenset({"az1", "az3"}),
+    "usw2": frozenset({"az1", "az2", "az3", "az4"}),
+}
+"""By the region of an id, the zones that EMR Serverless is in, where AWS names them ("Endpoints and quotas" of its guide)."""
+AUDIT: Final = "EncryptedAuditTrail"
+"""The statement of a key's policy that only an audit trail needs."""
 LOCATIONS: Final[Mapping[str | None, str]] = {None: "us-east-1", "": "us-east-1", "EU": "eu-west-1"}
 """Regions that GetBucketLocation has other names of (its API reference)."""
 INTERNET: Final = "0.0.0.0/0"
@@ -51,6 +60,7 @@ RIGHTS: Final[Mapping[tuple[str, str], str]] = {
     ("s3", "get_bucket_notification_configuration"): "s3:GetBucketNotification",
     ("s3", "get_object_lock_configuration"): "s3:GetBucketObjectLockConfiguration",
     ("s3", "list_object_versions"): "s3:ListBucketVersions",
+    ("service-quotas", "list_aws_default_service_quotas"): "servicequotas:ListAWSDefaultServiceQuotas",
     ("service-quotas", "list_service_quotas"): "servicequotas:ListServiceQuotas",
     ("emr", "list_release_labels"): "elasticmapreduce:ListReleaseLabels",
 }
@@ -203,8 +213,18 @@ def _parameters(planned: Planned) -> Iterator[Found]:
 
 
 def _emr_quotas(planned: Planned) -> Iterator[Found]:
-    pages = _pages("service-quotas", "list_service_quotas", "Quotas", ServiceCode=SERVICE_QUOTA)
-    quotas = {each["QuotaName"]: each["Value"] for each in pages}
+    quotas: dict[str, float] = {}
+    for operation in (
+        "list_aws_default_service_quotas",
+        "list_service_quotas",
+    ):  # the second lists what was applied alone
+        pages = _pages("service-quotas", operation, "Quotas", ServiceCode=SERVICE_QUOTA)
+        quotas |= {each["QuotaName"]: each["Value"] for each in pages}
+    if not any("vcpu" in name.lower() for name in quotas):
+        yield (
+            WARNING,
+            f"Service Quotas names no quota of vCPUs: compare MaxVcpu={planned.value('MaxVcpu')} with its page by hand",
+        )
     for name, value in sorted(quotas.items()):
         most = planned.value("MaxVcpu")
         if "vcpu" in name.lower() and most.isdecimal() and int(most) > value:
@@ -278,13 +298,19 @@ def _network(planned: Planned) -> Iterator[Found]:
             f"SubnetIds and SecurityGroupIds are of several VPCs ({', '.join(sorted(networks))}): take those of one",
         )
         return
-    if absent := sorted(zones & ZONES_WITHOUT_EMR):
+    if absent := sorted(zone for zone in zones if not _has_emr(zone)):
         yield REFUSED, f"EMR Serverless is not in the zone {', '.join(absent)}: leave its subnet out of SubnetIds"
     elif len(zones) == 1:
         yield WARNING, "all subnets are in one zone: name one of another zone, too"
     else:
         yield OK, f"{len(found)} subnets in {len(zones)} zones of {', '.join(networks)}"
     yield from _endpoints(planned, networks.pop(), subnets)
+
+
+def _has_emr(zone: str) -> bool:
+    """Whether EMR Serverless is in the zone of an id, such as `use1-az3`; in a region that is not listed in all."""
+    region, _, name = zone.partition("-")
+    return region not in ZONES or name in ZONES[region]
 
 
 def _endpoints(planned: Planned, network: str, subnets: list[str]) -> Iterator[Found]:
@@ -331,7 +357,10 @@ def _keys(planned: Planned) -> Iterator[Found]:
     for parameter in ("KmsKey", *sorted(signing), "BucketKeys", "UploadKeys"):
         for arn in planned.listed(parameter):
             if arn != OWN:
-                yield _key(planned, parameter, arn, is_signing=parameter in signing)
+                level, text = _key(planned, parameter, arn, is_signing=parameter in signing)
+                yield level, text
+                if parameter == "KmsKey" and level == OK:
+                    yield from _key_policy(planned, arn)
 
 
 def _key(planned: Planned, parameter: str, arn: str, *, is_signing: bool) -> Found:
@@ -351,6 +380,41 @@ def _key(planned: Planned, parameter: str, arn: str, *, is_signing: bool) -> Fou
     if kind != wanted:
         return REFUSED, f"{parameter}: {arn} is of the kind {' '.join(kind)}, and {' '.join(wanted)} is needed"
     return OK, f"{parameter}: {arn} is enabled"
+
+
+def _key_policy(planned: Planned, arn: str) -> Iterator[Found]:
+    """What the statements of the template's own key let services do, and the policy of a given one does not."""
+    policy = json.loads(_ask("kms", "get_key_policy", KeyId=arn, PolicyName="default")["Policy"])
+    for statement in planned.template["Resources"]["Key"]["Properties"]["KeyPolicy"]["Statement"]:
+        if "Service" not in statement["Principal"] or (
+            statement["Sid"] == AUDIT and planned.value("AuditQuarantine") != "yes"
+        ):
+            continue
+        for written in _listed(statement["Principal"]["Service"]):
+            pattern = (
+                written["Fn::Sub"].replace("${AWS::Region}", planned.identity["region"])
+                if isinstance(written, dict)
+                else written
+            )
+            service = pattern.replace("${AWS::URLSuffix}", "amazonaws.com")
+            missing = [action for action in statement["Action"] if not _permits(policy, service, action)]
+            if missing:
+                text = f"its policy does not let {service} use it ({', '.join(missing)})"
+                yield (
+                    WARNING,
+                    f"KmsKey: {text}: copy the statement {statement['Sid']} of the resource Key (docs/deploy.md)",
+                )
+
+
+def _permits(policy: Mapping[str, Any], service: str, action: str) -> bool:
+    """Whether a statement of a policy allows an action, or one that covers it, to a service; its conditions are not read."""
+    return any(
+        statement.get("Effect") == "Allow"
+        and isinstance(principal := statement.get("Principal", {}), dict)
+        and service in _listed(principal.get("Service", []))
+        and any(fnmatchcase(action.lower(), allowed.lower()) for allowed in _listed(statement.get("Action", [])))
+        for statement in policy.get("Statement", ())
+    )
 
 
 def _buckets(planned: Planned) -> Iterator[Found]:
@@ -505,8 +569,9 @@ def _publishers(statement: Mapping[str, Any]) -> Iterator[str]:
         yield from _listed(principal.get("Service", []))
 
 
-def _listed(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
+def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - a part of a policy
+    """A member of a policy that may be one value or a list of them."""
+    return value if isinstance(value, list) else [value]
 
 
 CHECKS: Final[Mapping[str, Callable[[Planned], Iterator[Found]]]] = {

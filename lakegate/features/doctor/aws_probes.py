@@ -157,10 +157,15 @@ def quota(examined: ExaminedStack) -> Iterator[CauseFinding]:
     if examined.embedded:  # it has no quotas
         return
     needed = _count_needed(examined)
-    found = examined.ask("service-quotas", "list_service_quotas", ServiceCode="emr-serverless")["Quotas"]
-    for entry in found:
-        if entry["QuotaName"] == QUOTA and entry["Value"] < needed:
-            yield CAUSES["quota-small"].found(quota=round(entry["Value"]), needed=needed)
+    quotas: dict[str, float] = {}
+    for operation in (
+        "list_aws_default_service_quotas",
+        "list_service_quotas",
+    ):  # the second lists what was applied alone
+        found = examined.ask("service-quotas", operation, ServiceCode="emr-serverless")["Quotas"]
+        quotas |= {entry["QuotaName"]: entry["Value"] for entry in found}
+    if quotas.get(QUOTA, needed) < needed:
+        yield CAUSES["quota-small"].found(quota=round(quotas[QUOTA]), needed=needed)
 
 
 def code(examined: ExaminedStack) -> Iterator[CauseFinding]:

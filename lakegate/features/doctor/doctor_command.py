@@ -66,7 +66,11 @@ PROBES: Final = (
     Probe("logs", ("logs:FilterLogEvents",), function_probes.logs),
     Probe("rights", ("iam:SimulatePrincipalPolicy", FUNCTION), function_probes.rights),
     Probe("application", ("emr-serverless:GetApplication", FUNCTION), aws_probes.application),
-    Probe("quota", ("servicequotas:ListServiceQuotas", FUNCTION), aws_probes.quota),
+    Probe(
+        "quota",
+        ("servicequotas:ListAWSDefaultServiceQuotas", "servicequotas:ListServiceQuotas", FUNCTION),
+        aws_probes.quota,
+    ),
     Probe("code", ("s3:GetObject", "s3:ListBucket", FUNCTION), aws_probes.code),
     Probe(
         "network",

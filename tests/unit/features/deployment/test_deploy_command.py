@@ -68,6 +68,9 @@ class Account:
             raise refusal("ListServiceQuotas", "AccessDeniedException")
         return {"Quotas": [{"QuotaName": "Max concurrent vCPUs per account", "Value": 16.0}]}
 
+    def list_aws_default_service_quotas(self, ServiceCode: str) -> dict[str, Any]:  # noqa: N803 - likewise
+        return self.list_service_quotas(ServiceCode)
+
     def get_account_settings(self) -> dict[str, Any]:
         return {"AccountLimit": {"ConcurrentExecutions": 1000, "UnreservedConcurrentExecutions": 900}}
 

@@ -12,7 +12,12 @@ import pytest
 from lakegate.aws import open_stack
 from lakegate.aws.vpc_endpoints import ENDPOINTS
 from lakegate.base.extension_points import ROOT
-from lakegate.features.deployment.parameter_values import DeploymentProfile, parameter_values, violations
+from lakegate.features.deployment.parameter_values import (
+    SETTINGS_WITHOUT_BOUND,
+    DeploymentProfile,
+    parameter_values,
+    violations,
+)
 from lakegate.features.deployment.preflight import CHECKS, PUBLISHERS, Planned, preflight
 from lakegate.features.deployment.release_folder import ReleaseFolder
 from tests.fakes.cloudformation import refusal
@@ -40,15 +45,27 @@ def topic(*services: str, key: str = "", anybody: bool = False) -> dict[str, Any
     return {"Attributes": {"Policy": json.dumps({"Statement": statements}), "KmsMasterKeyId": key}}
 
 
+SERVICES: list[dict[str, Any]] = [
+    {
+        "Effect": "Allow",
+        "Principal": {"Service": ["events.amazonaws.com", "cloudwatch.amazonaws.com"]},
+        "Action": ["kms:Decrypt", "kms:GenerateDataKey*"],
+    },
+    {"Effect": "Allow", "Principal": {"Service": "logs.us-east-1.amazonaws.com"}, "Action": "kms:*"},
+]
+"""Statements of a key that a stack without an audit trail may be given."""
+
+
 class AwsAccount:
     """The responses of an account by service and operation; every other call is refused."""
 
     def __init__(self) -> None:
         self.responses: dict[tuple[str, str], Any] = {
             ("cloudformation", "list_stacks"): {"StackSummaries": []},
-            ("service-quotas", "list_service_quotas"): {
+            ("service-quotas", "list_aws_default_service_quotas"): {
                 "Quotas": [{"QuotaName": "Max concurrent vCPUs per account", "Value": 16.0}]
             },
+            ("service-quotas", "list_service_quotas"): {"Quotas": []},  # what nobody raised is not listed
             ("lambda", "get_account_settings"): {
                 "AccountLimit": {"ConcurrentExecutions": 1000, "UnreservedConcurrentExecutions": 1000}
             },
@@ -67,6 +84,7 @@ class AwsAccount:
                     "KeyUsage": "ENCRYPT_DECRYPT",
                 }
             },
+            ("kms", "get_key_policy"): {"Policy": json.dumps({"Statement": SERVICES})},
             ("s3", "get_bucket_location"): {"LocationConstraint": None},
             ("s3", "get_bucket_versioning"): {"Status": "Enabled"},
             ("s3", "get_bucket_encryption"): refusal(
@@ -323,6 +341,39 @@ def test_another_stack_of_the_name_is_left_alone(account: AwsAccount) -> None:
             "no key",
         ),
         (None, {"KmsKey": KEY.replace("us-east-1", "eu-west-1")}, "keys", "refused", "another region"),
+        (
+            ("kms", "get_key_policy", {"Policy": json.dumps({"Statement": SERVICES[:1]})}),
+            {"KmsKey": KEY},
+            "keys",
+            "warning",
+            "kms:ReEncrypt*, kms:GenerateDataKey*, kms:Describe*): copy the statement EncryptedLogs",
+        ),
+        (
+            ("kms", "get_key_policy", {"Policy": json.dumps({"Statement": [SERVICES[0] | {"Action": "kms:Decrypt"}]})}),
+            {"KmsKey": KEY},
+            "keys",
+            "warning",
+            "events.amazonaws.com use it (kms:GenerateDataKey): copy the statement EncryptedQueuesAndTopic",
+        ),
+        (None, {"KmsKey": KEY, "AuditQuarantine": "yes"}, "keys", "warning", "cloudtrail.amazonaws.com use it"),
+        (
+            (
+                "service-quotas",
+                "list_service_quotas",
+                {"Quotas": [{"QuotaName": "Max concurrent vCPUs per account", "Value": 8.0}]},
+            ),
+            None,
+            "emr quotas",
+            "warning",
+            "--parameter MaxVcpu=8",
+        ),
+        (
+            ("service-quotas", "list_aws_default_service_quotas", {"Quotas": []}),
+            None,
+            "emr quotas",
+            "warning",
+            "compare MaxVcpu=16 with its page by hand",
+        ),
         (None, {"SigningKey": KEY}, "keys", "refused", "ECC_NIST_EDWARDS25519 SIGN_VERIFY is needed"),
         (
             ("kms", "describe_key", {"KeyMetadata": {"KeyId": "1", "KeyState": "PendingDeletion"}}),
@@ -448,6 +499,10 @@ def test_values_that_do_not_go_together_are_refused() -> None:
         "SigningKey: signing cannot be ended (docs/deploy.md, The key that signs)"
     ]
     assert wrong(WarmWorkers="5") == ["WarmWorkers: 5 pairs have 20 vCPU, and MaxVcpu is 16"]
+    assert wrong(IgnoredKeys="é" * 400) == []
+    assert wrong(IgnoredKeys="é" * 400, ValidatorHosts=f"{'h' * 201}") == [
+        f"{', '.join(SETTINGS_WITHOUT_BOUND)}: 1,001 bytes together, and functions have room for 1,000"
+    ]
 
 
 @pytest.mark.parametrize("profile", DeploymentProfile)

@@ -329,8 +329,12 @@ class World:
         }
         self.say("emr-serverless", "get_job_run", {"jobRun": described})
 
-    def _service_quotas_list_service_quotas(self, _request: dict[str, Any]) -> Any:
+    def _service_quotas_list_aws_default_service_quotas(self, _request: dict[str, Any]) -> Any:
         return {"Quotas": [{"QuotaName": "Max concurrent vCPUs per account", "Value": 16.0}]}
+
+    def _service_quotas_list_service_quotas(self, _request: dict[str, Any]) -> Any:
+        """Only what was raised or lowered is listed."""
+        return {"Quotas": []}
 
 
 class Client:
