@@ -39,7 +39,7 @@ resource "aws_cloudformation_stack" "this" {
   parameters   = local.parameters
   tags         = var.tags
   capabilities = ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"] # it makes roles, and is written for SAM
-  on_failure   = "DELETE"                                     # a first deployment that fails leaves nothing
+  on_failure   = "ROLLBACK"                                   # a rollback deletes buckets, tables and keys, too; a deletion keeps them
 
   timeouts {
     create = "60m"

@@ -163,16 +163,19 @@ def refuse_deletion(there: DeployedStack) -> None:
 
 def delete_stack(there: DeployedStack, timeout: float) -> None:
     """Delete the stack, and wait until it is gone."""
-    identity = describe_stack(there)["StackId"]
-    ask_service("cloudformation", "delete_stack", StackName=identity)
+    _delete(describe_stack(there)["StackId"], timeout)
 
-    def gone() -> bool:
-        status = ask_service("cloudformation", "describe_stacks", StackName=identity)["Stacks"][0]["StackStatus"]
+
+def _delete(stack: str, timeout: float) -> None:
+    ask_service("cloudformation", "delete_stack", StackName=stack)
+
+    def is_gone() -> bool:
+        status = _of_arn(stack)["StackStatus"]
         if status == "DELETE_FAILED":
-            raise SetUpError(f"{title_of(there)} could not be deleted: {'; '.join(reasons(_events(identity)))}")
+            raise SetUpError(f"{_titled(stack)} could not be deleted: {'; '.join(reasons(_events(stack)))}")
         return bool(status == "DELETE_COMPLETE")
 
-    _until(gone, timeout, "it is still being deleted")
+    _until(is_gone, timeout, "it is still being deleted")
 
 
 def own_parameters(there: DeployedStack) -> dict[str, str]:
@@ -345,6 +348,20 @@ def reasons_to_pause(changes: Iterable[ResourceChange]) -> tuple[str, ...]:
         for key in (change.kind, change.name)
         if key in PAUSES
     )
+
+
+def create(change_set: ChangeSet, timeout: float, report: Callable[[str], None]) -> None:
+    """Execute the change set of a new stack. One that fails leaves no stack, bucket, table or key. Raises SetUpError.
+
+    It is rolled back, and then deleted: what has the policy `RetainExceptOnCreate` is deleted by a rollback, and is kept "for all
+    other stack operations, such as stack deletion" (CloudFormation user guide, DeletionPolicy).
+    """
+    try:
+        execute(change_set, timeout, report)
+    except SetUpError:
+        if _of_arn(change_set.stack)["StackStatus"] == "ROLLBACK_COMPLETE":
+            _delete(change_set.stack, timeout)
+        raise
 
 
 def execute_at_rest(

@@ -225,18 +225,19 @@ class DeployableCloudFormation:
         del self.made[ChangeSetName]
 
     def delete_stack(self, StackName: str) -> None:  # noqa: N803 - likewise
-        """Only one that was never made."""
-        assert (StackName, self.status) == (ARN, "REVIEW_IN_PROGRESS")
-        self.status = ""
+        """Only one that was never made, or whose creation was rolled back; all others keep their buckets and tables."""
+        assert StackName == ARN
+        assert self.status in {"REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE"}
+        self.status = "" if self.status == "REVIEW_IN_PROGRESS" else "DELETE_COMPLETE"
 
     def execute_change_set(self, ChangeSetName: str) -> None:  # noqa: N803 - likewise
-        """A creation that fails leaves no stack (`OnStackFailure`), an update that fails the stack as it was."""
+        """A creation that fails is rolled back, and what it made is gone; after `OnStackFailure: DELETE` some of it is kept."""
         made, is_new = self.made.pop(ChangeSetName), self.template is None
         verb = "CREATE" if is_new else "UPDATE"
         self.updates += 1
         if self.failure:
             self._tell("Rule", f"{verb}_FAILED", self.failure)
-            self.status = "DELETE_COMPLETE" if is_new else "UPDATE_ROLLBACK_COMPLETE"
+            self.status = "ROLLBACK_COMPLETE" if is_new else "UPDATE_ROLLBACK_COMPLETE"
         else:
             for each in made["changes"]:
                 self._tell(each["LogicalResourceId"], f"{verb}_COMPLETE", "")

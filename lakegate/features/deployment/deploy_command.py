@@ -23,8 +23,8 @@ from lakegate.aws.stack_operations import (
     ResourceChange,
     announce_objects,
     await_change_set,
+    create,
     discard,
-    execute,
     execute_at_rest,
     is_paused,
     make_change_set,
@@ -209,7 +209,7 @@ def _change_set(target: DeploymentTarget, watch: int, timeout: float) -> ChangeS
         **request,
         StackName=target.name,
         ChangeSetType="CREATE",
-        OnStackFailure="DELETE",
+        OnStackFailure="ROLLBACK",
         Capabilities=CAPABILITIES,
         Tags=TAGS,
     )
@@ -248,7 +248,7 @@ def _execute(target: DeploymentTarget, change_set: ChangeSet, timeout: float) ->
         if target.there:
             execute_at_rest(target.there, change_set, timeout, terminal.note)
         else:
-            execute(change_set, timeout, terminal.note)
+            create(change_set, timeout, terminal.note)
     there = deployed_stack(target)
     if not lake:
         upload_job(target.release, there.output("LakeBucket"), target.account, terminal.note)

@@ -327,10 +327,11 @@ def test_a_creation_that_fails_leaves_nothing_in_the_way(deployer: Deployer) -> 
     """The next deployment creates the stack."""
     deployer.cloud.failure = "quota exceeded"
     result = deployer("--yes")
-    deployer.cloud.failure = ""
+    left, deployer.cloud.failure = deployer.cloud.status, ""
 
-    assert "is DELETE_COMPLETE: Rule: quota exceeded" in str(result.exception)
-    assert deployer.cloud.requests[-1]["OnStackFailure"] == "DELETE"
+    assert "is ROLLBACK_COMPLETE: Rule: quota exceeded" in str(result.exception)
+    assert deployer.cloud.requests[-1]["OnStackFailure"] == "ROLLBACK"
+    assert left == "DELETE_COMPLETE"
     assert deployer.deployed()["outcome"] == "deployed"
 
 
