@@ -53,7 +53,7 @@ INTERNET: Final = "0.0.0.0/0"
 PAGE: Final = 1000
 DENIED: Final = frozenset({"UnauthorizedOperation"})
 """Codes of EC2 for a right that is missing."""
-ABSENT: Final = ("NotFound", "NotFoundException", "NotFoundError", "NoSuchBucket")
+ABSENT: Final = ("NotFound", "NotFoundException", "NotFoundError", "NoSuchBucket", "NoSuchBucketPolicy")
 """How codes end for something that is not there."""
 RIGHTS: Final[Mapping[tuple[str, str], str]] = {
     ("s3", "get_bucket_encryption"): "s3:GetEncryptionConfiguration",
@@ -441,6 +441,9 @@ def _contents(planned: Planned, parameter: str, bucket: str) -> Iterator[Found]:
         yield REFUSED, f"{parameter}: {bucket} is not versioned: {command}"
         return
     yield from ((WARNING, f"{parameter}: {each}") for each in _encryption(planned, bucket))
+    if not _refuses_plain_http(bucket):
+        statement = f"the statement OnlyTls of the resource {parameter.removeprefix('Existing')}Policy"
+        yield WARNING, f"{parameter}: {bucket} takes plain HTTP: add {statement} to its policy"
     if parameter == "ExistingLakeBucket":
         yield OK, f"{parameter}: {bucket} is versioned, and in this region"
         return
@@ -486,6 +489,21 @@ def _encryption(planned: Planned, bucket: str) -> Iterator[str]:
         key = rule.get("ApplyServerSideEncryptionByDefault", {}).get("KMSMasterKeyID", "")
         if key and key not in {planned.value("KmsKey"), *planned.listed("BucketKeys")}:
             yield f"{bucket} is encrypted by {key}, which nobody may use: name its ARN in BucketKeys"
+
+
+def _refuses_plain_http(bucket: str) -> bool:
+    """Whether a statement of the bucket's policy denies everything to everybody without TLS."""
+    try:
+        policy = json.loads(_ask("s3", "get_bucket_policy", Bucket=bucket)["Policy"])
+    except NotFound:
+        return False
+    return any(
+        statement.get("Effect") == "Deny"
+        and statement.get("Principal") in ("*", {"AWS": "*"})
+        and "s3:*" in _listed(statement.get("Action", []))
+        and str(statement.get("Condition", {}).get("Bool", {}).get("aws:SecureTransport", "")).lower() == "false"
+        for statement in policy.get("Statement", ())
+    )
 
 
 def _owns_what_lands(bucket: str) -> bool:

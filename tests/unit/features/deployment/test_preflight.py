@@ -45,6 +45,13 @@ def topic(*services: str, key: str = "", anybody: bool = False) -> dict[str, Any
     return {"Attributes": {"Policy": json.dumps({"Statement": statements}), "KmsMasterKeyId": key}}
 
 
+TLS = {
+    "Effect": "Deny",
+    "Principal": "*",
+    "Action": "s3:*",
+    "Resource": ["arn:aws:s3:::ours", "arn:aws:s3:::ours/*"],
+    "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+}
 SERVICES: list[dict[str, Any]] = [
     {
         "Effect": "Allow",
@@ -85,6 +92,7 @@ class AwsAccount:
                 }
             },
             ("kms", "get_key_policy"): {"Policy": json.dumps({"Statement": SERVICES})},
+            ("s3", "get_bucket_policy"): {"Policy": json.dumps({"Statement": [TLS]})},
             ("s3", "get_bucket_location"): {"LocationConstraint": None},
             ("s3", "get_bucket_versioning"): {"Status": "Enabled"},
             ("s3", "get_bucket_encryption"): refusal(
@@ -381,6 +389,20 @@ def test_another_stack_of_the_name_is_left_alone(account: AwsAccount) -> None:
             "keys",
             "refused",
             "cancel-key-deletion",
+        ),
+        (
+            ("s3", "get_bucket_policy", refusal("GetBucketPolicy", "NoSuchBucketPolicy")),
+            {LANDING: "ours"},
+            "buckets",
+            "warning",
+            "ours takes plain HTTP: add the statement OnlyTls of the resource LandingBucketPolicy to its policy",
+        ),
+        (
+            ("s3", "get_bucket_policy", {"Policy": json.dumps({"Statement": [TLS | {"Effect": "Allow"}]})}),
+            {LANDING: "ours"},
+            "buckets",
+            "warning",
+            "ours takes plain HTTP",
         ),
         (
             ("s3", "get_bucket_location", refusal("GetBucketLocation", "NoSuchBucket")),
