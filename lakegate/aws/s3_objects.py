@@ -15,7 +15,7 @@ from lakegate.aws.clients import port_errors
 from lakegate.base.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
 from lakegate.base.json_codec import sha256_of
 from lakegate.base.multipart_uploads import part_size
-from lakegate.gate.ports import Address, ObjectVersion, VersionPage, agree
+from lakegate.gate.ports import CORRECTS, Address, ObjectVersion, VersionPage, agree
 from lakegate.gate.table import Delete, Put, Row, RowAbsent, RowKey, Tables, read_row, workloads_key
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class S3Store:
             checksum=checksum_of(response),
             modified=response["LastModified"],
             current=address.version is None,
+            corrects=response.get("Metadata", {}).get(CORRECTS, ""),
         )
 
     def read(self, address: Address, start: int = 0, length: int | None = None) -> bytes:

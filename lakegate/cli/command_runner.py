@@ -167,7 +167,7 @@ def render(outcome: CommandResult[Any], *, as_json: bool) -> None:
         raise click.exceptions.Exit(outcome.exit_code)
 
 
-def next_command(*words: str, of: Collection[str] = ("stack", "local", "api")) -> str:
+def next_command(*words: str, of: Collection[str] = ("stack", "local", "api"), title: str = "Next") -> str:
     """A line with a command to go on with, and these options of the one that runs, as they were given.
 
     What the environment has given is not repeated: the next command has it, too.
@@ -182,7 +182,7 @@ def next_command(*words: str, of: Collection[str] = ("stack", "local", "api")) -
                 () if isinstance(each, click.Argument) else (each.opts if one is not False else each.secondary_opts)[:1]
             )
             given += [*name, *([] if isinstance(one, bool) else [str(one)])]
-    return f"Next: {shlex.join(given)}"
+    return f"{title}: {shlex.join(given)}"
 
 
 # ---- Confirmation of effects ----

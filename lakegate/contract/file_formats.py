@@ -170,6 +170,11 @@ class Storage:
         return self.format.spec.suffix + self.compression.spec.suffix
 
     @property
+    def rows_suffix(self) -> str | None:
+        """The suffix of a file of its failing rows that can be put back into it when they are corrected; None: there is none."""
+        return ".jsonl" if self.format.is_json else {Format.CSV: ".csv", Format.PARQUET: ".parquet"}.get(self.format)
+
+    @property
     def splits_rows(self) -> bool:
         """Whether accepted and rejected rows can be written apart."""
         return self.format.spec.splits_rows and self.compression.spec.splits_rows

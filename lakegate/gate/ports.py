@@ -143,6 +143,12 @@ class ObjectVersion(NamedTuple):
     modified: datetime
     current: bool = True
     """The version a read without version id would see."""
+    corrects: str = ""
+    """The delivery that it corrects, as its writer states it in its metadata: any text. Listings have none."""
+
+
+CORRECTS: Final = "lakegate-corrects"
+"""The name of that member of the metadata."""
 
 
 def agree(one: str, other: str) -> bool:

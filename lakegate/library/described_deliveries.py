@@ -246,6 +246,8 @@ class DeliveryStatus:
     """The result: `replayed` or `waived`, and the workload."""
     measured: Report | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
     """The outcomes of its checks, if it was measured."""
+    corrects: str | None = field(default=None, kw_only=True, metadata={OMITTED: True})
+    """The rejected delivery that it corrects, as its producer says."""
     next: NextDataset | None = field(default=None, kw_only=True, metadata={OMITTED: True})
     """What replaces its dataset; of one delivery, not in lists."""
 
@@ -302,6 +304,7 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
         waiver=waiver
         and select_fields(WaiverOfDelivery, waiver, expired=waiver.has_expired(dependencies.now.isoformat())),
         not_current=there and there.not_current,
+        corrects=(pin.corrects if pin else block.corrects if block else None) or None,
         recall=_recall(there.decided) if there and there.recalled else None,
         supersedes=tuple(_others(dependencies, there)) if there else (),
         superseded_by=OtherDelivery.of(there.superseded_by) if there and there.superseded_by else None,

@@ -6,9 +6,9 @@ import base64
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from itertools import count, islice
@@ -138,10 +138,16 @@ class To:
     bucket: str
     key: str
     owner: str
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """Of the object."""
 
     def request(self) -> dict[str, Any]:
         """Parameters of every call."""
         return {"Bucket": self.bucket, "Key": self.key, "ExpectedBucketOwner": self.owner}
+
+    def new_object(self) -> dict[str, Any]:
+        """Parameters of the call that begins the object."""
+        return self.request() | ({"Metadata": dict(self.metadata)} if self.metadata else {})
 
 
 def read(path: Path) -> Local:
@@ -174,13 +180,13 @@ def send(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None], who
 def _put(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None]) -> str:
     checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
     body = local.path.read_bytes()
-    response = s3.put_object(Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **to.request())
+    response = s3.put_object(Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **to.new_object())
     arrived(local.size)
     return response.get("VersionId", "null")
 
 
 def _in_parts(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None], size: int) -> str:
-    begun = s3.create_multipart_upload(ChecksumAlgorithm="CRC32", ChecksumType="FULL_OBJECT", **to.request())
+    begun = s3.create_multipart_upload(ChecksumAlgorithm="CRC32", ChecksumType="FULL_OBJECT", **to.new_object())
     upload: dict[str, Any] = {"UploadId": begun["UploadId"], **to.request()}
     try:
         parts = _sent(s3, local, upload, arrived, part_size(local.size, size))

@@ -20,6 +20,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
 from lakegate.gate.ledger.record_contents import CONTENTS
+from lakegate.library.described_deliveries import SHORT_ID
 
 BLOCKS = 20
 COLUMNS = ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file")
@@ -63,6 +64,8 @@ class DescribedDelivery(DescribedBlock):
     """Of an accepted one that is not part of the current state: `recalled` or `superseded`."""
     supersedes: tuple[int, ...] = field(default=(), metadata={OMITTED: True})
     """Heights of the deliveries in whose place it came; absent for none."""
+    corrects: str | None = field(default=None, metadata={OMITTED: True})
+    """The rejected delivery that it corrects, as its producer says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,7 @@ def _cells(block: DescribedRecord | DescribedDelivery) -> tuple[str, ...]:
         return height, at, block.kind, "", "", "", "", f"{what}; by {block.actor}"
     rows, rejected = ("" if each is None else f"{each:,}" for each in (block.rows, block.rejected_rows))
     replaces = f"replaces height {', '.join(map(str, block.supersedes))}" if block.supersedes else ""
-    notes = ", ".join(filter(None, ("waived" if block.waiver else "", block.not_current or "", replaces)))
+    corrects = f"corrects {block.corrects[:SHORT_ID]}" if block.corrects else ""
+    notes = ", ".join(filter(None, ("waived" if block.waiver else "", block.not_current or "", replaces, corrects)))
     verdict = f"{block.verdict} ({notes})" if notes else block.verdict
     return height, at, verdict, block.contract_version or "", rows, rejected, block.workload[:12], block.file or ""

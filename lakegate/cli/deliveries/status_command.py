@@ -29,7 +29,7 @@ from lakegate.cli.command_runner import (
 from lakegate.cli.options import DatasetFilter, Delivery, OptionalDelivery
 from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.delivery.clean_up import page_of
-from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, WaitsFor
+from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, WaitsFor
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, find_delivery
 from lakegate.gate.delivery.find_deliveries import Delivery as FoundDelivery
 from lakegate.gate.delivery.protocol import State
@@ -51,6 +51,7 @@ from lakegate.verdict.verdict import Counts
 
 if TYPE_CHECKING:
     from lakegate.library.stack import StackFacade
+    from lakegate.report.delivery_report import Report
 
 # ---- `lakegate status` ----
 
@@ -271,6 +272,8 @@ def _person(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
 
 
 def _replays(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
+    if one.corrects is not None:
+        yield "corrects", one.corrects
     if one.replay_of:
         yield "waives" if one.waiver else "replays", one.replay_of
     if one.waiver is not None and one.waiver.expired:
@@ -340,9 +343,25 @@ def reasons(  # noqa: PLR0913 - a command has these options
     words: list[Word] = [f"{one.key} (workload {one.workload})"]
     words += [lambda console: show(console, measured, show_all=show_all, advice=tuple(written), rows=samples)]
     words += [*filter(is_of_gate, one.reasons), *(f"The data is at {place}" for place in one.where)]
-    if rows is None and one.state is State.QUARANTINED and measured.judgement.rejected_rows:
-        words.append(next_command("lakegate", "reasons", one.workload[:SHORT_ID], "--rows", "bad.csv"))
+    words += _repair(one, measured, rows)
     return CommandResult(found, words)
+
+
+def _repair(one: DeliveryStatus, measured: Report, rows: Path | None) -> Iterator[str]:
+    """How rows that failed are corrected and delivered again."""
+    suffix, workload = measured.plan.storage.rows_suffix, one.workload[:SHORT_ID]
+    if not measured.judgement.rejected_rows or one.state not in TERMINAL or one.waiver is not None:
+        return
+    is_whole = one.state is State.QUARANTINED
+    if rows is None and is_whole:
+        yield next_command("lakegate", "reasons", workload, "--rows", f"bad{suffix or '.csv'}")
+    elif not is_whole and measured.result.shares is not None:
+        yield next_command("lakegate", "get", "--quarantined", workload, "bad")
+    else:
+        suffix = suffix if rows is not None and rows.suffix == suffix else None
+    if suffix is not None:
+        file = str(rows or (f"bad{suffix}" if is_whole else "FILE"))
+        yield next_command("lakegate", "deliver", "--corrects", workload, file, title="Corrected")
 
 
 def _failing_rows(dependencies: Dependencies, delivery: FoundDelivery, path: Path | None) -> Iterator[str]:

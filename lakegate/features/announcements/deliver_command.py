@@ -12,9 +12,11 @@ from urllib.parse import urlsplit
 from urllib.request import Request
 
 from lakegate.aws.https_client import send_request
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Argument, Option
-from lakegate.cli.command_runner import CommandResult, command, next_command
+from lakegate.cli.command_runner import CommandResult, next_command, stack_command
+from lakegate.cli.deliveries.deliver_correction import DeliveredCorrection, deliver_correction
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.cli.options import Timeout, Wait
 from lakegate.library.awaited_deliveries import LONGEST_WAIT, pauses
@@ -25,17 +27,24 @@ ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
 OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})
 
 
-@command
+@stack_command
 def deliver(  # noqa: PLR0913 - a command has these options
+    there: DeployedStack,
     file: Annotated[Path, Argument(help="The file to deliver.")],
     *,
-    api: Annotated[str, Option(envvar="LAKEGATE_API", help="The address of the HTTP API.")],
-    contract: Annotated[str, Option(help="The contract's id.")],
+    api: Annotated[str | None, Option(envvar="LAKEGATE_API", help="The address of the HTTP API.")] = None,
+    contract: Annotated[str | None, Option(help="The contract's id.")] = None,
     dataset: Annotated[str, Option(help="The dataset, if the contract has several.")] = "",
     summary: Annotated[Path | None, Option(help="A JSON file with what is known of the data (docs/api.md).")] = None,
+    corrects: Annotated[
+        str | None, Option(help="A rejected delivery, by workload or landing key: the file has its corrected rows.")
+    ] = None,
+    leave_out: Annotated[
+        bool, Option("--leave-out", help="With --corrects: without the failing rows that the file does not have.")
+    ] = False,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
-) -> CommandResult[dict[str, Any]]:
+) -> CommandResult[dict[str, Any] | DeliveredCorrection]:
     """Deliver a file through the HTTP API: announced, sent by an upload URL, and with --wait followed to its verdict.
 
     It needs a token of the API in LAKEGATE_TOKEN, or in the file that LAKEGATE_TOKEN_FILE names, or credentials of AWS that may
@@ -43,23 +52,36 @@ def deliver(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate deliver day.csv --api https://a1b2c3.execute-api.eu-west-1.amazonaws.com --contract orders --wait
 
+    With --corrects a rejected delivery is delivered again: what was right of it from the quarantine, and the rows that you
+    corrected in the file that `lakegate reasons --rows` wrote. That asks the stack itself, with your rights on its buckets.
+
+    Example: lakegate deliver --corrects orders/day.csv bad.csv --wait
+
     Exit code: 0 sent (with --wait: accepted), 1 refused by its summary or rejected, 3 no verdict (failed, gone, or not in time).
     """
-    there = remote_stack(api)
+    if corrects is not None:
+        if contract is not None or dataset or summary is not None:
+            raise InputError("--corrects names a delivery: leave out --contract, --dataset and --summary")
+        return deliver_correction(there, corrects, file, leave_out=leave_out, wait=wait, timeout=timeout)
+    if api is None or contract is None or leave_out:
+        raise InputError(
+            "name the HTTP API with --api and the contract with --contract, or a rejected delivery with --corrects"
+        )
+    remote = remote_stack(api)
     known: dict[str, Any] = {"dataset": dataset} if dataset else {}
     if summary is not None:
         known["summary"] = _summary(summary)
     try:
-        made = announce(there, contract, file, known)
+        made = announce(remote, contract, file, known)
     except Refused as refused:
         if refused.kind != "summary-refused":
             raise
         return _refused(refused)
     with known_form():
         workload = str(made["workloadId"])
-        found = send(there, contract, file, made)
+        found = send(remote, contract, file, made)
         if wait:
-            found = _followed(there, workload, contract, found, timeout)
+            found = _followed(remote, workload, contract, found, timeout)
         code = ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED
         found = {**found, "workloadId": known_id(found), "announced": workload}
         words = [*_in_words(file, found)]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client
@@ -27,10 +26,10 @@ from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import literal, text_literal
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.csv import CsvSource
-from lakegate.engine.read.data_source import LINE, ROW, AddressedFile, LocalStore, Share, Source, Store
+from lakegate.engine.read.data_source import LINE, ROW, LocalStore, Share, Source, Store
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
-from lakegate.engine.read.parquet_footer import CODEC_NAMES, INT96, read_footer
+from lakegate.engine.rewritten_objects import RecordChange, rewrite_parquet, rewrite_text
 from lakegate.features.erasure.erasure import Erasing, Staged
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
@@ -48,67 +47,6 @@ from lakegate.transfer.upload_files import To, read, send
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-# ---- Writers ----
-
-
-CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
-"""As Arrow names them."""
-
-
-def write_text(source: CsvSource | JsonSource, numbers: list[NDArray[np.int64]], target: Path) -> None:
-    """Write the other records of text with all that is between them, compressed as it was; `numbers`: by share, from 0."""
-    kept = _lines if isinstance(source, CsvSource) else _texts
-    codec = CODECS.get(source.plan.storage.compression)
-    with target.open("wb") as plain, pa.CompressedOutputStream(plain, codec) if codec else plain as file:
-        if isinstance(source, JsonSource) and source.plan.storage.format is Format.JSON:
-            file.writelines((b",\n" if number else b"[") + text for number, text in enumerate(kept(source, numbers)))
-            file.write(b"]\n")
-        else:
-            for piece in kept(source, numbers):
-                file.write(piece)
-
-
-def _lines(source: Any, numbers: list[NDArray[np.int64]]) -> Iterator[bytes]:  # noqa: ANN401 - of its own format
-    for share, erased in zip(source.shares, numbers, strict=True):
-        left_out = set(erased.tolist())
-        for lines in source.lines(share):
-            yield b"".join(line for row, line in lines if row not in left_out)
-
-
-def _texts(source: Any, numbers: list[NDArray[np.int64]]) -> Iterator[bytes]:  # noqa: ANN401 - likewise
-    end = b"" if source.plan.storage.format is Format.JSON else b"\n"
-    for share, erased in zip(source.shares, numbers, strict=True):
-        left_out, row = set(erased.tolist()), 0
-        for texts, _ in source.texts(share):
-            for text in texts:
-                if row not in left_out:
-                    yield text + end
-                row += 1
-
-
-def write_parquet(source: Source, store: Store, numbers: list[NDArray[np.int64]], target: Path) -> None:
-    """Row group by row group, with the schema, the metadata and the codecs of the file."""
-    from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415 - other formats do not need its 30 ms
-
-    file = AddressedFile(store, source.shares[0].address)
-    footer, opened = read_footer(file), ParquetFile(file, page_checksum_verification=True)
-    footer.refuse(footer.groups, {leaf.path[0] for leaf in footer.leaves})
-    chunks = zip(footer.leaves, footer.groups[0].chunks, strict=True)
-    codecs = {".".join(leaf.path): CODEC_NAMES[chunk.codec] for leaf, chunk in chunks}
-    is_old = any(leaf.kind == INT96 for leaf in footer.leaves)
-    with ParquetWriter(
-        target, opened.schema_arrow, compression=codecs, use_deprecated_int96_timestamps=is_old
-    ) as writer:
-        for share, erased in zip(source.shares, numbers, strict=True):
-            before = 0
-            for group in range(share.start, share.end):
-                table = opened.read_row_group(group)
-                keep = np.ones(table.num_rows, np.bool_)
-                keep[erased[(erased >= before) & (erased < before + table.num_rows)] - before] = False
-                writer.write_table(table.filter(pa.array(keep)))
-                before += table.num_rows
 
 
 # ---- An object without some of its records ----
@@ -165,9 +103,9 @@ def without(  # noqa: PLR0913, PLR0917 - an object, how it is read, what is left
         found, numbers = _matching(plan, source, keys, connection)
     if found.erased:
         if isinstance(source, CsvSource | JsonSource):
-            write_text(source, numbers, target)
+            rewrite_text(source, 0, (RecordChange(number, None) for number in numbers), target)
         else:
-            write_parquet(source, store, numbers, target)
+            rewrite_parquet(source, store, 0, (RecordChange(number, None) for number in numbers), target)
     return found
 
 
@@ -205,24 +143,26 @@ def _record(text: bytes) -> bytes:
 
 def _matching(
     plan: Plan, source: Source, keys: tuple[Key, ...], connection: duckdb.DuckDBPyConnection
-) -> tuple[Found, list[NDArray[np.int64]]]:
-    """Of each share the numbers of the records that have all the values."""
+) -> tuple[Found, NDArray[np.int64]]:
+    """The numbers of the records that have all the values, as `RecordChange` has them."""
     conditions = [_condition(plan, source, key, connection) for key in keys]
     select = f"SELECT {ROW} FROM {CHUNK} WHERE {' AND '.join(conditions)}"  # noqa: S608 - generated names and literals
-    records, numbers = 0, []
+    records, lines, numbers = 0, 0, [np.empty(0, np.int64)]
     for share in source.shares:
-        rows, matches, malformed = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+        rows, matches, malformed, before = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0, lines
         for chunk in source.chunks(share):
             connection.register(CHUNK, chunk.records)
             matches.append(connection.sql(select).to_arrow_table().column(ROW).to_numpy())
             rows.append(chunk.records.column(ROW).to_numpy())
             malformed += sum(entry.rows for entry in chunk.malformed)
+            lines += chunk.lines
         read = np.concatenate(rows)
         if malformed:
             matches.append(_unreadable(source, share, keys, read))
         records += len(read) + malformed
-        numbers.append(np.sort(np.concatenate(matches)))
-    return Found(records, sum(map(len, numbers))), numbers
+        numbers.append(np.sort(np.concatenate(matches)) + before)
+    found = np.concatenate(numbers)
+    return Found(records, len(found)), found
 
 
 def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPyConnection) -> str:

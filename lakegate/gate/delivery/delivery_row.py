@@ -238,6 +238,8 @@ class Pin:
     """The warning of the delivery because of the status; empty if there is none."""
     modified: str = ""
     """The time when what landed was modified, or its last part was there: RFC 3339, UTC, six decimals; empty in older rows."""
+    corrects: str = ""
+    """The rejected delivery of the dataset that its producer says it corrects: known to exist, and no right to anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,6 +449,8 @@ class PartList(NamedTuple):
 
     parts: tuple[SourceObject, ...]
     problems: tuple[str, ...] = ()
+    corrects: str = ""
+    """As `ObjectVersion` has it, of the first part; not stored."""
 
     @classmethod
     def from_bytes(cls, body: bytes) -> PartList:

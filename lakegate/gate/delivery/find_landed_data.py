@@ -108,10 +108,11 @@ def collect_parts(turn: DeliveryTurn, terms: Terms) -> PartList | None:
         folder = folder_of(source.key)
         wanted = [at[folder + part.name, part.version] for part in chosen.parts]
         try:
-            sources = tuple(_described(turn.gate, version) for version in wanted)
+            described = [_described(turn.gate, version) for version in wanted]
         except NotFound:
             return None  # deleted meanwhile: the next look lists the folder again
-    return PartList(sources, chosen.problems)
+    corrects = described[0].corrects if described else ""
+    return PartList(tuple(map(SourceObject.of, described)), chosen.problems, corrects)
 
 
 def versions(dependencies: Dependencies, bucket: str, folder: str) -> Iterator[ObjectVersion]:
@@ -200,5 +201,5 @@ def _compared(dependencies: Dependencies, version: ObjectVersion) -> PartVersion
     return _plain(version)._replace(checksum=_described(dependencies, version).checksum)
 
 
-def _described(dependencies: Dependencies, version: ObjectVersion) -> SourceObject:
-    return SourceObject.of(dependencies.objects.head(SourceObject.of(version).address))
+def _described(dependencies: Dependencies, version: ObjectVersion) -> ObjectVersion:
+    return dependencies.objects.head(SourceObject.of(version).address)

@@ -12,7 +12,7 @@ from lakegate.contract.contract_model import parts_of
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_states import DatasetStatus, strictest
 from lakegate.gate.datasets.lifecycle import warning
-from lakegate.gate.delivery.delivery_row import Pin, Referred, SourceObject, Workload
+from lakegate.gate.delivery.delivery_row import IDENTIFIER, TERMINAL, Pin, Referred, SourceObject, Workload
 from lakegate.gate.delivery.delivery_terms import UNROUTED
 from lakegate.gate.delivery.find_landed_data import collect_parts, data_of, write_parts
 from lakegate.gate.delivery.protocol import Outcome, State
@@ -108,12 +108,23 @@ def observe_received(turn: DeliveryTurn) -> Observation | None:
     if data is None:
         return VANISHED
     modified = modified_at(turn, data.modified)
-    pin = pin_of(turn.gate, route, data.modified.date().isoformat(), modified)
+    pin = _joined(turn, pin_of(turn.gate, route, data.modified.date().isoformat(), modified), data.corrects)
     is_landed = (data.bucket, data.key) == (turn.row.source.bucket, turn.row.source.key)
     source = SourceObject.of(data) if is_landed and turn.row.staged is None else turn.row.source
     copy = None if is_landed or turn.row.staged else SourceObject.of(data)
     arrived = turn.now if turn.row.replay_of else data.modified
     return Observation(Outcome.ROUTED, source=source, copy=copy, pin=pin, arrived=arrived)
+
+
+def _joined(turn: DeliveryTurn, pin: Pin, corrects: str) -> Pin:
+    """The pin with the delivery that a producer says is corrected, if that is a finished one of the same dataset.
+
+    Anybody who may deliver may write any text there: it decides nothing, and is kept so that people find the two together.
+    """
+    before = turn.gate.workloads.find(corrects) if IDENTIFIER.fullmatch(corrects) else None
+    if before is None or before.state not in TERMINAL or before.pinned.dataset != pin.dataset:
+        return pin
+    return replace(pin, corrects=corrects)
 
 
 def observe_held(turn: DeliveryTurn) -> Observation | None:
@@ -135,6 +146,7 @@ def _completed(turn: DeliveryTurn, route: Route | None) -> Observation | None:
             return None
     now = turn.now
     pin = pin_of(turn.gate, route, now.date().isoformat(), modified_at(turn, now))
+    pin = _joined(turn, pin, listed.corrects) if listed else pin
     return Observation(Outcome.ROUTED, source=turn.row.source, arrived=now, pin=pin, parts=listed)
 
 

@@ -290,4 +290,5 @@ def _block(
         result=decision.result or None,
         engines=(result.engines or None) if result else None,
         supersedes=supersedes,
+        corrects=pin.corrects or None,
     )

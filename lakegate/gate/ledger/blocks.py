@@ -177,6 +177,8 @@ class Block:
     """By name, the versions of the engines that measured it. None: the result names none."""
     supersedes: Annotated[tuple[Exact, ...], Bounds(1)] = omit_default(())
     """Heights of the accepted deliveries in whose place it comes, the lowest first (`lakegate.gate.datasets`)."""
+    corrects: Sha256 | None = omit_default(None)
+    """The workload of the rejected delivery of the dataset that it corrects, as its producer says. None: of none."""
 
 
 AnyBlock: TypeAlias = Block | Record

@@ -32,7 +32,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
 from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
-from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample
+from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample, Shares
 from tests.fakes import FaultInjector, MemoryJobs
 from tests.fakes.beginnings import Beginning
 from tests.fakes.moto_state import MotoState
@@ -131,13 +131,16 @@ class Lakegate:
     def intake(self, key: str = "orders/day.csv") -> None:
         self._step(("intake", key), lambda: run(intake(self.dependencies, LANDING, key), self.dependencies.clock))
 
-    def answer(self, workload: str, failing: int = 0, error: str | None = None) -> Workload:
+    def answer(
+        self, workload: str, failing: int = 0, error: str | None = None, shares: Shares | None = None
+    ) -> Workload:
         """The job's result, and what completion makes of it."""
         row = self.dependencies.workloads.get(workload)
         assert row.pin is not None
         plan = Plan.from_json(json.loads(self.dependencies.plan(row)))
         rows = [_measured(each.id, failing, error) for each in plan.checks]
-        result = Result(row.id, row.attempt, plan.digest, row.source.version, ROWS, failing, columns=Columns(("id",)))
+        known = (row.id, row.attempt, plan.digest, row.source.version, ROWS, failing)
+        result = Result(*known, columns=Columns(("id",)), shares=shares)
         document = canonical(result).replace(b'"measurements":[]', b'"measurements":' + canonical(rows))
         self.dependencies.objects.put(Address(LAKE, f"{attempt_prefix(row.id, row.attempt)}/result.json"), document)
         return run(advance(DeliveryTurn(self.dependencies, row)), self.dependencies.clock)

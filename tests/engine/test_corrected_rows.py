@@ -1,0 +1,401 @@
+"""The loop of a repair: failing rows written, corrected in that file, and put back into their places."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakegate.base.errors import InputError
+from lakegate.contract.file_formats import Compression, Csv, Format, Storage
+from lakegate.engine.native_backend import measure
+from lakegate.engine.read import csv as csv_reader
+from lakegate.engine.read import json as json_reader
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.job.job_storage import keep
+from lakegate.local_check.corrected_delivery import _Merge, _write_alone
+from lakegate.local_check.corrected_rows import behind, raw_members
+from lakegate.local_check.failing_rows_file import FailingRowsFile
+from lakegate.plan.plan import Plan
+from tests.deliveries.delivery import plan_of, request_for, rule
+from tests.reference.sampling import sampled
+
+RULES = (rule("minimum", "n", value=0), rule("required", "n"))
+PLAIN = plan_of({"n": "integer", "t": "string"}, *RULES)
+
+
+@dataclass
+class Repair:
+    """A rejected delivery of some objects, and a person who corrects it."""
+
+    plan: Plan
+    folder: Path
+    bodies: tuple[bytes, ...]
+    ending: str = ".csv"
+    leave_out: bool = False
+    merge: _Merge = field(init=False)
+
+    def _measured(self, told: Any) -> None:
+        request = request_for(self.plan, self.folder, *self.bodies)
+        measure(request, self.plan, LocalStore(), self.folder, keep=keep, keep_rejected=told)
+
+    @property
+    def bad(self) -> Path:
+        """The file of failing rows."""
+        return self.folder / f"bad{self.ending}"
+
+    def write_bad(self) -> bytes:
+        self._measured(FailingRowsFile("--rows", self.bad, self.plan).keep)
+        return self.bad.read_bytes()
+
+    def put_back(self) -> tuple[bytes, ...]:
+        """Each object as it is delivered again."""
+        self.merge = _Merge(self.plan, self.bad, self.folder, leave_out=self.leave_out)
+        self._measured(self.merge.keep)
+        written = self.merge.written
+        return tuple(written[part].read_bytes() if part in written else body for part, body in enumerate(self.bodies))
+
+
+def repair(folder: Path, plan: Plan, *bodies: bytes, ending: str = ".csv", leave_out: bool = False) -> Repair:
+    made = Repair(plan, folder, bodies, ending, leave_out)
+    made.write_bad()
+    return made
+
+
+# ---- All inputs: whatever the rows are, those that are not corrected keep their bytes ----
+
+
+ROWS = st.lists(
+    st.tuples(st.sampled_from(["5", "-7", "x", ""]), st.sampled_from(["a", '"a,b"', '"a\nb"', '"a""b"', "é", ""])),
+    max_size=12,
+)
+
+
+@sampled(60, 600)
+@given(
+    objects=st.lists(ROWS, min_size=1, max_size=3),
+    end=st.sampled_from(["\n", "\r\n"]),
+    has_last_end=st.booleans(),
+    has_mark=st.booleans(),
+    has_header=st.booleans(),
+    codec=st.sampled_from([Compression.NONE, Compression.GZIP]),
+    multi_line=st.booleans(),
+    titles=st.sampled_from([0, 2]),
+    share=st.sampled_from([16, 64, 1 << 20]),
+)
+def test_csv_keeps_every_byte_that_is_not_corrected(  # noqa: PLR0913 - the ways in which rows may be written
+    *,
+    objects: list[list[tuple[str, str]]],
+    end: str,
+    has_last_end: bool,
+    has_mark: bool,
+    has_header: bool,
+    codec: Compression,
+    multi_line: bool,
+    titles: int,
+    share: int,
+) -> None:
+    """The number of each failing row becomes 1, in any object, dialect and number of shares; all others stay."""
+    csv = Csv(header=has_header, multi_line=multi_line, skip_rows=titles)
+    plan = replace(plan_of({"n": "integer", "t": "string"}, *RULES, csv=csv), storage=Storage(Format.CSV, codec))
+    if not multi_line:
+        objects = [[(n, t.replace("\n", " ")) for n, t in rows] for rows in objects]
+
+    def written(rows: list[tuple[str, str]], *, corrected: bool) -> bytes:
+        lines = [f"Title {at}" for at in range(titles)] + (["n,t"] if has_header else [])
+        lines += [f"{1 if corrected and n != '5' else n},{t}" for n, t in rows]
+        text = end.join(lines) + (end if has_last_end and lines else "")
+        return b"\xef\xbb\xbf" * has_mark * bool(text) + text.encode()
+
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_reader, "SHARE_BYTES", share)
+        packed = [written(rows, corrected=False) for rows in objects]
+        bodies = [gzip.compress(body) for body in packed] if codec is Compression.GZIP else packed
+        made = Repair(plan, Path(name), tuple(bodies))
+        if not any(rows for rows in objects) or not any(n != "5" for rows in objects for n, _ in rows):
+            return
+        if not has_header and any(not rows for rows in objects):
+            return
+        lines = made.write_bad().decode()
+        for old in ("-7", "x", ""):
+            lines = lines.replace(f'",{old},', '",1,')
+        made.bad.write_bytes(lines.encode())
+        found = made.put_back()
+
+    unpacked = [gzip.decompress(body) for body in found] if codec is Compression.GZIP else list(found)
+    assert unpacked == [written(rows, corrected=True) for rows in objects]
+
+
+@sampled(40, 400)
+@given(
+    numbers=st.lists(st.sampled_from(["5", "-7", '"x"', "null", "1.50"]), min_size=1, max_size=12),
+    form=st.sampled_from([Format.JSONL, Format.JSON]),
+    share=st.sampled_from([16, 1 << 20]),
+)
+def test_json_keeps_every_record_that_is_not_corrected(numbers: list[str], form: Format, share: int) -> None:
+    """Lines stay as they are, and in an array each record does; what is written in a record stays, too, as `1.50`."""
+    plan = replace(PLAIN, storage=Storage(form))
+    records = [f'{{"n": {n}, "t":  "{at}", "more": 1.50}}' for at, n in enumerate(numbers)]
+    fixed = [f'{{"n": 1, "t":  "{at}", "more": 1.50}}' if n != "5" else records[at] for at, n in enumerate(numbers)]
+    body = "\n".join(records) + "\n" if form is Format.JSONL else "[" + ", ".join(records) + "]"
+    wanted = "\n".join(fixed) + "\n" if form is Format.JSONL else "[" + ",\n".join(fixed) + "]\n"
+    if all(n == "5" for n in numbers):
+        return
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_reader, "SHARE_BYTES", share)
+        made = Repair(plan, Path(name), (body.encode(),), ".jsonl")
+        lines = made.write_bad().decode()
+        for old in ("-7", '"x"', "null", "1.50,"):
+            lines = lines.replace(f'"n": {old}', '"n": 1' + ("," if old.endswith(",") else ""))
+        made.bad.write_text(lines)
+        (found,) = made.put_back()
+
+    assert found.decode() == wanted
+
+
+def test_parquet_keeps_rows_types_codecs_and_row_groups(tmp_path: Path) -> None:
+    """The corrected rows get the types of the file, also where a program widened them."""
+    table = pa.table(
+        {
+            "n": pa.array([1, -2, 3, -4, 5], pa.int32()),
+            "t": ["a", None, "c", "d", "e"],
+            "more": pa.array([[1], [], None, [2, 3], [4]], pa.list_(pa.int8())),
+        }
+    )
+    body = io.BytesIO()
+    pq.write_table(table, body, row_group_size=2, compression="gzip")
+    made = repair(tmp_path, replace(PLAIN, storage=Storage(Format.PARQUET)), body.getvalue(), ending=".parquet")
+    bad = pq.read_table(made.bad)
+    numbers = pa.array([20.0, 40.0], pa.float64())
+    pq.write_table(bad.set_column(bad.schema.get_field_index("n"), "n", numbers), made.bad)
+    (found,) = made.put_back()
+    file = pq.ParquetFile(io.BytesIO(found))
+
+    assert bad.column("_row").to_pylist() == [2, 4]
+    assert file.read() == table.set_column(0, "n", pa.array([1, 20, 3, 40, 5], pa.int32()))
+    assert [file.metadata.row_group(at).num_rows for at in range(3)] == [2, 2, 1]
+    assert file.metadata.row_group(0).column(0).compression == "GZIP"
+
+
+def test_corrected_rows_of_parquet_fit_its_columns(tmp_path: Path) -> None:
+    """A value that does not fit, and other columns, are refused."""
+    body = io.BytesIO()
+    pq.write_table(pa.table({"n": pa.array([-1], pa.int32()), "t": ["a"]}), body)
+    made = repair(tmp_path, replace(PLAIN, storage=Storage(Format.PARQUET)), body.getvalue(), ending=".parquet")
+    bad = pq.read_table(made.bad)
+    pq.write_table(bad.set_column(3, "n", pa.array([0.5])), made.bad)
+    with pytest.raises(InputError, match="does not fit its column"):
+        made.put_back()
+    pq.write_table(bad.drop_columns(["t"]), made.bad)
+    with pytest.raises(InputError, match="other columns than the file"):
+        made.put_back()
+
+
+# ---- What a person may do to the file ----
+
+
+BODY = b"n,t\n-1,a\n2,b\n-3,c\n"
+BAD = '_row,_part,_reasons,n,t\n2,0,"minimum/n",-1,a\n4,0,"minimum/n",-3,c\n'
+
+
+def test_the_file_has_what_these_tests_change(tmp_path: Path) -> None:
+    """The rows that failed."""
+    assert repair(tmp_path, PLAIN, BODY).bad.read_text() == BAD
+
+
+def test_failing_rows_may_be_left_out(tmp_path: Path) -> None:
+    """If that is said; the counts tell how many."""
+    made = repair(tmp_path, PLAIN, BODY, leave_out=True)
+    made.bad.write_text("_row,_part,_reasons,n,t\n4,0,,3,c\n")
+
+    assert made.put_back() == (b"n,t\n2,b\n3,c\n",)
+    assert (made.merge.counts.corrected, made.merge.counts.left_out) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        (BAD[: BAD.index("4,0")], "lacks 1 failing row (row 4): correct all of them, or deliver"),
+        (BAD[:24], "lacks 2 failing rows (row 2, row 4): correct all of them"),
+        (BAD + "5,0,,1,x\n", "row 5 is none of the rejected rows of this delivery: leave it out"),
+        (BAD.replace("\n4,0", "\n3,0,,2,b\n4,0"), "row 3 is none of the rejected rows of this delivery"),
+        (BAD.replace("4,0", "4,1"), "row 4 of part 1 is none of the rejected rows of this delivery"),
+        (BAD + "4,0,,3,c\n", "row 4 is there twice: keep the order"),
+        (BAD + "2,0,,1,a\n", "row 2 stands behind row 4: keep the order"),
+        (BAD.replace("4,0", ",0"), "line 3: it has no number in `_row` or `_part`: it is none of the rejected rows"),
+        (BAD.replace("4,0", "4.0,0"), "line 3: it has no number in `_row` or `_part`"),
+        (BAD.replace("4,0", "٤,0"), "line 3: it has no number in `_row` or `_part`"),
+        (BAD + "4\n", "line 4: it has fewer columns than stand before each row"),
+        (BAD.replace('"minimum/n"', '"minimum/n" x', 1), "line 2: something stands behind a quoted value"),
+        (BAD.replace(",t\n", ",u\n"), "has another header than _row,_part,_reasons and that of the delivery"),
+        (BAD.replace(",", ";"), "has another header than _row,_part,_reasons and that of the delivery"),
+        (BAD.partition("\n")[2], "has another header than _row,_part,_reasons and that of the delivery"),
+        ("", "has another header than _row,_part,_reasons and that of the delivery"),
+    ],
+)
+def test_what_does_not_belong_to_the_delivery_is_refused(tmp_path: Path, text: str, refusal: str) -> None:
+    """With its place, and what to do."""
+    made = repair(tmp_path, PLAIN, BODY)
+    made.bad.write_text(text)
+
+    with pytest.raises(InputError) as refused:
+        made.put_back()
+    assert refusal in str(refused.value)
+
+
+def test_a_spreadsheet_may_leave_blank_lines_and_a_mark(tmp_path: Path) -> None:
+    """Also line ends of Windows, and no quotes where none are needed."""
+    made = repair(tmp_path, PLAIN, BODY)
+    made.bad.write_bytes(b"\xef\xbb\xbf_row,_part,_reasons,n,t\r\n2,0,minimum/n,1,a\r\n\r\n4,0,minimum/n,3,c\r\n")
+
+    assert made.put_back() == (b"n,t\n1,a\n2,b\n3,c\n",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"_row": 1, "_part": 0}',
+        b'{"_row": 1, "_part": 0, "_record": {}} x',
+        b'{"_row": 1, "_part": 0, "_record": "\\ud800"}',
+        b'{"_row": 1, "_part": 0, "_record": ' + b"[" * 100_000,
+        b'{"_row": 1 "_record": {}}',
+        b"{1: 2}",
+        b'{"_row": 1, "_record": "\xff"}',
+    ],
+)
+def test_a_line_of_json_that_is_no_corrected_row_is_refused(tmp_path: Path, line: bytes) -> None:
+    """In one sentence, with its line."""
+    made = repair(tmp_path, replace(PLAIN, storage=Storage(Format.JSONL)), b'{"n": -1}\n', ending=".jsonl")
+    made.bad.write_bytes(b"\n" + line + b"\n")
+
+    with pytest.raises(InputError, match=r"line 2: it is no object with a member `_record`"):
+        made.put_back()
+
+
+def test_a_record_that_was_no_json_is_corrected_as_a_text(tmp_path: Path) -> None:
+    """It stands as a text in the file; the text, or an object in its place, is the line."""
+    body = b'{"n": 1}\n{"n": \n{"n": 2,}\n'
+    made = repair(tmp_path, replace(PLAIN, storage=Storage(Format.JSONL)), body, ending=".jsonl")
+    first, second = (json.loads(line) for line in made.bad.read_text().splitlines())
+    lines = [json.dumps(first | {"_record": '{"n": 8}'}), json.dumps(second | {"_record": {"n": 9}})]
+    made.bad.write_text("\n".join(lines))
+
+    assert [first["_record"], second["_record"]] == ['{"n": ', '{"n": 2,}']
+    assert made.put_back() == (b'{"n": 1}\n{"n": 8}\n{"n": 9}\n',)
+
+
+# ---- Rows that were rejected alone ----
+
+
+@pytest.mark.parametrize(
+    ("storage", "csv", "rejected", "wanted"),
+    [
+        (Storage(), Csv(), b'_reasons,n,t\n"x",1,"a\nb"\n"x",2,b\n', b'n,t\n1,"a\nb"\n2,b\n'),
+        (Storage(), Csv(header=False), b'"x",1,a\n', b"1,a\n"),
+        (Storage(), Csv(skip_rows=1), b'A title\n_reasons,n,t\n"x",1,a\n', b"A title\nn,t\n1,a\n"),
+        (Storage(), Csv(header=False, skip_rows=1), b'A title\n"x",1,a\n', b"A title\n1,a\n"),
+        (Storage(), Csv(delimiter=";", encoding="windows-1252"), b'_reasons;n;t\n"x";1;\xe9\n', b"n;t\n1;\xe9\n"),
+        (Storage(Format.JSONL), None, b'{"_reasons":"x","_record":{"n": 1.50}}\n', b'{"n": 1.50}\n'),
+    ],
+)
+def test_rows_that_were_rejected_alone_are_a_delivery_of_their_own(
+    tmp_path: Path, storage: Storage, csv: Csv | None, rejected: bytes, wanted: bytes
+) -> None:
+    """Without their reasons, as they stand in the corrected file, compressed as the delivery was."""
+    csv = csv and replace(csv, multi_line=b"\nb" in rejected)
+    plan = replace(plan_of({"n": "integer", "t": "string"}, csv=csv), storage=storage)
+    (tmp_path / "rejected").write_bytes(rejected)
+    packed = replace(plan, storage=Storage(storage.format, Compression.BZIP2))
+    (tmp_path / "rejected.bz2").write_bytes(bz2.compress(rejected))
+    target = tmp_path / "corrected"
+
+    assert _write_alone(plan, tmp_path / "rejected", [], tmp_path / "rejected", target) == rejected.count(b'"x"')
+    assert target.read_bytes() == wanted
+    for fixed in ("rejected", "rejected.bz2"):  # a person may hand back what is compressed, and what is not
+        _write_alone(packed, tmp_path / "rejected.bz2", [], tmp_path / fixed, target)
+        assert bz2.decompress(target.read_bytes()) == wanted
+
+
+def test_rows_of_parquet_that_were_rejected_alone_keep_their_types(tmp_path: Path) -> None:
+    """Those of the rejected rows, whatever the corrected file has."""
+    rejected, fixed, target = (tmp_path / name for name in ("rejected", "fixed", "target"))
+    pq.write_table(pa.table({"_reasons": ["x"], "n": pa.array([-1], pa.int64()), "t": ["a"]}), rejected)
+    pq.write_table(pa.table({"_reasons": ["x"], "t": ["b"], "n": [1.0]}), fixed)
+
+    assert _write_alone(replace(PLAIN, storage=Storage(Format.PARQUET)), rejected, [], fixed, target) == 1
+    assert pq.read_table(target) == pa.table({"n": pa.array([1], pa.int64()), "t": ["b"]})
+
+
+def test_accepted_rows_stand_before_those_that_were_corrected(tmp_path: Path) -> None:
+    """Where the delivery takes the place of the one that it corrects: all files of them, under one header and title."""
+    plan = plan_of({"n": "integer", "t": "string"}, csv=Csv(skip_rows=1))
+    for name, body in (("a", b"T\nn,t\n1,a\n2,b\n"), ("b", b"T\nn,t\n3,c\n"), ("r", b'T\n_reasons,n,t\n"x",4,d\n')):
+        (tmp_path / name).write_bytes(body)
+    accepted = [tmp_path / "a", tmp_path / "b"]
+    _write_alone(plan, tmp_path / "r", accepted, tmp_path / "r", tmp_path / "target")
+    lines = replace(PLAIN, storage=Storage(Format.JSONL))
+    (tmp_path / "l").write_bytes(b'{"n": 1}\n{"n": 2}\n')
+    (tmp_path / "m").write_bytes(b'{"_reasons":"x","_record":{"n": 3}}\n')
+    _write_alone(lines, tmp_path / "m", [tmp_path / "l"], tmp_path / "m", tmp_path / "lines")
+    table = pa.table({"n": pa.array([1], pa.int64())})
+    pq.write_table(table, tmp_path / "p")
+    pq.write_table(pa.table({"_reasons": ["x"], "n": pa.array([2], pa.int64())}), tmp_path / "q")
+    tables = replace(PLAIN, storage=Storage(Format.PARQUET))
+    _write_alone(tables, tmp_path / "q", [tmp_path / "p"], tmp_path / "q", tmp_path / "table")
+
+    assert (tmp_path / "target").read_bytes() == b"T\nn,t\n1,a\n2,b\n3,c\n4,d\n"
+    assert (tmp_path / "lines").read_bytes() == b'{"n": 1}\n{"n": 2}\n{"n": 3}\n'
+    assert pq.read_table(tmp_path / "table").to_pydict() == {"n": [1, 2]}
+
+
+def test_a_file_without_rows_is_no_delivery(tmp_path: Path) -> None:
+    """Nothing is delivered by mistake."""
+    (tmp_path / "rejected").write_bytes(b"_reasons,n,t\n")
+
+    with pytest.raises(InputError, match="has no rows"):
+        _write_alone(PLAIN, tmp_path / "rejected", [], tmp_path / "rejected", tmp_path / "target")
+
+
+# ---- The two small grammars ----
+
+
+VALUES = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\n"), max_size=6)
+
+
+@sampled(100, 1000)
+@given(
+    values=st.lists(VALUES, min_size=1, max_size=4), rest=VALUES, quotes=st.lists(st.booleans(), min_size=4, max_size=4)
+)
+def test_values_of_csv_are_split_off_as_they_were_written(values: list[str], rest: str, quotes: list[bool]) -> None:
+    """Quoted or not; the rest is what stands behind, whatever it is."""
+    cells = [
+        '"' + value.replace('"', '""') + '"' if quoted or set(value) & {",", '"'} else value
+        for value, quoted in zip(values, quotes, strict=False)
+    ]
+    record = ",".join([*cells, rest])
+
+    assert behind(record.encode(), len(values), Csv()) == (values, rest.encode())
+
+
+@sampled(100, 1000)
+@given(
+    members=st.dictionaries(
+        VALUES, st.recursive(st.none() | st.integers() | VALUES, st.lists, max_leaves=4), max_size=4
+    )
+)
+def test_members_of_json_are_what_is_written(members: dict[str, Any]) -> None:
+    """Each value is a text that is that value."""
+    found = raw_members(json.dumps(members, indent=None, separators=(" , ", " : ")))
+
+    assert {name: json.loads(text) for name, text in found.items()} == members

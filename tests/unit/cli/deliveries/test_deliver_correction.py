@@ -1,0 +1,217 @@
+"""`lakegate deliver --corrects`: from the reasons of a rejected delivery to the delivery that corrects it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakegate.gate.lake_layout import attempt_prefix
+from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.ports import CORRECTS, Address
+from lakegate.plan.result import Shares, WrittenObject
+from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.deployed_stack import LAKE, LANDING
+
+BAD: dict[str, Any] = {"failing": 1, "body": b"id,amount\n,1\nb,2\nc,3\nd,4\n", "name": "bad.csv"}
+FIXED = b"id,amount\na,1\nb,2\nc,3\nd,4\n"
+HELPERS = "_row,_part,_reasons,id,amount\n"
+BY_ROWS = {"schema:\n": "customProperties: [{property: lakegate, value: {onReject: rows}}]\nschema:\n"}
+
+
+def landed(lakegate: Lakegate, key: str = "orders/bad.csv") -> tuple[bytes, dict[str, str]]:
+    """Bytes and metadata of the object in the landing bucket."""
+    found = lakegate.clients["s3"].get_object(Bucket=LANDING, Key=key)
+    return found["Body"].read(), found["Metadata"]
+
+
+@pytest.fixture
+def rejected(lakegate: Lakegate) -> str:
+    """The workload of a delivery with a row that fails."""
+    lakegate.routed()
+    return lakegate.delivered(**BAD)
+
+
+def fixed(tmp_path: Path, text: str = f"{HELPERS}2,0,,a,1\n") -> str:
+    (tmp_path / "bad.csv").write_text(text)
+    return str(tmp_path / "bad.csv")
+
+
+def test_the_commands_of_the_loop_lead_to_each_other(lakegate: Lakegate, rejected: str, tmp_path: Path) -> None:
+    """Reasons name the file and what to do with it; what it wrote is corrected and delivered under the same key."""
+    reasons = lakegate.ok("reasons", rejected).splitlines()
+    rows = tmp_path / "bad.csv"
+    written = lakegate.ok("reasons", rejected, "--rows", str(rows)).splitlines()
+    rows.write_text(rows.read_text().replace('",,1', '",a,1'))
+    result = lakegate.ok("deliver", "--corrects", "orders/bad.csv", str(rows))
+
+    assert reasons[-2:] == [
+        f"Next: lakegate reasons {rejected[:12]} --rows bad.csv",
+        f"Corrected: lakegate deliver --corrects {rejected[:12]} bad.csv",
+    ]
+    assert written[-1] == f"Corrected: lakegate deliver --corrects {rejected[:12]} {rows}"
+    assert landed(lakegate) == (FIXED, {"lakegate-corrects": rejected})
+    assert result.startswith(f"1 corrected row, to orders/bad.csv: it corrects {rejected[:12]}\n  workload ")
+
+
+def test_ledger_and_status_join_the_two(lakegate: Lakegate, rejected: str, tmp_path: Path) -> None:
+    """The block of the correction names the rejected delivery, and `status` and `log` show it."""
+    made = lakegate.json("deliver", "--corrects", rejected, fixed(tmp_path))
+    lakegate.intake("orders/bad.csv")
+    lakegate.answer(made["workload"])
+    block = lakegate.dependencies.ledger.block("shop/orders_v1", 1)
+
+    assert isinstance(block, Block)
+    assert (block.workload, block.verdict, block.corrects) == (made["workload"], "accepted", rejected)
+    assert lakegate.json("status", made["workload"])["corrects"] == rejected
+    assert f"corrects  {rejected}" in lakegate.ok("status", made["workload"])
+    assert "corrects" not in lakegate.json("status", rejected)
+    assert f"corrects {rejected[:12]}" in lakegate.ok("log", "orders")
+
+
+def test_what_is_no_finished_delivery_of_the_dataset_is_not_kept(lakegate: Lakegate, rejected: str) -> None:
+    """Whoever may deliver may write any text there: it is a finished delivery of the same dataset, or nothing."""
+    accepted = lakegate.delivered()
+    lakegate.upload(name="open.csv", body=b"id,amount\nq,1\n")
+    (waiting,) = (each["workload"] for each in lakegate.json("status")["deliveries"] if not each["verdict"])
+    lakegate.clients["s3"].put_object(Bucket=LANDING, Key="nowhere/x.csv", Body=b"1")
+    lakegate.intake("nowhere/x.csv")
+    (unrouted,) = (each["workload"] for each in lakegate.json("status")["deliveries"] if each["key"] == "nowhere/x.csv")
+    kept = []
+    for at, text in enumerate(
+        (rejected, accepted, waiting, unrouted, "0" * 64, "../x", "a' OR '1'='1", "\u2028", "x" * 1900)
+    ):
+        key, metadata = f"orders/{at}.csv", {CORRECTS: text.encode("ascii", "replace").decode()}
+        lakegate.clients["s3"].put_object(Bucket=LANDING, Key=key, Body=b"id\n%d\n" % at, Metadata=metadata)
+        lakegate.intake(key)
+        kept += [each.get("corrects") for each in lakegate.json("status")["deliveries"] if each["key"] == key]
+
+    assert kept == [rejected, accepted, *[None] * 7]
+
+
+def test_machines_get_what_was_delivered(lakegate: Lakegate, rejected: str, tmp_path: Path) -> None:
+    """The workload, the keys and the numbers of rows."""
+    made = lakegate.json("deliver", "--corrects", rejected, fixed(tmp_path, HELPERS), "--leave-out")
+
+    assert made | {"workload": ""} == {
+        "workload": "",
+        "corrects": rejected,
+        "keys": ["orders/bad.csv"],
+        "corrected": 0,
+        "left_out": 1,
+        "status": None,
+    }
+    assert landed(lakegate)[0] == b"id,amount\nb,2\nc,3\nd,4\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "refusal"),
+    [
+        (["ffffffffffff"], f"{HELPERS}2,0,,a,1\n", "is called so: give the whole workload id"),
+        (
+            ["orders/day.csv"],
+            f"{HELPERS}2,0,,a,1\n",
+            "nothing is in quarantine of orders/day.csv: all of it was accepted",
+        ),
+        (["orders/bad.csv"], f"{HELPERS}2,0,,,1\n", "differs from what was rejected: correct them first"),
+        (["orders/bad.csv"], HELPERS, "lacks 1 failing row (row 2): correct all of them"),
+        (["orders/bad.csv"], f"{HELPERS}3,0,,b,2\n", "row 3 is none of the rejected rows of this delivery"),
+        (["orders/bad.csv"], "_row,_part,_reasons,other\n2,0,,a\n", "another header than _row,_part,_reasons"),
+        (["orders/bad.csv", "--contract", "shop"], HELPERS, "--corrects names a delivery: leave out --contract"),
+    ],
+)
+@pytest.mark.usefixtures("rejected")
+def test_what_cannot_be_corrected_is_refused_and_nothing_sent(
+    lakegate: Lakegate, tmp_path: Path, words: list[str], text: str, refusal: str
+) -> None:
+    """In one sentence; another delivery's rows are none of this one."""
+    lakegate.delivered()
+    result = lakegate("deliver", "--corrects", *words, fixed(tmp_path, text))
+
+    assert refusal in str(result.exception)
+    assert not lakegate.clients["s3"].list_objects_v2(Bucket=LANDING).get("Contents")
+
+
+def test_the_file_is_one_of_rows_that_can_be_put_back(lakegate: Lakegate, rejected: str, tmp_path: Path) -> None:
+    """For a spreadsheet or as Parquet they are to be read; the error names the command that writes the other form."""
+    (tmp_path / "bad.parquet").write_bytes(b"")
+    other = lakegate("deliver", "--corrects", rejected, str(tmp_path / "bad.parquet"))
+    none = lakegate("deliver", "--corrects", rejected, str(tmp_path / "nowhere.csv"))
+    command = f"`lakegate reasons {rejected[:12]} --rows bad.csv`"
+
+    assert f"are delivered again from a .csv file, as {command} writes it" in str(other.exception)
+    assert f"nowhere.csv is no file: {command} has the rows to correct" in str(none.exception)
+
+
+def test_without_a_delivery_the_api_is_named(lakegate: Lakegate, tmp_path: Path) -> None:
+    """One sentence has both ways."""
+    for words in ([], ["--api", "https://example.com"], ["--contract", "a"]):
+        result = lakegate("deliver", fixed(tmp_path), *words)
+        assert "name the HTTP API with --api and the contract with --contract, or" in str(result.exception)
+
+
+def test_a_refused_file_has_no_rows_to_correct(lakegate: Lakegate, tmp_path: Path) -> None:
+    """One without a header was refused at the door."""
+    lakegate.routed()
+    lakegate.upload(name="bad.csv", body=b"x,y\n1,2\n")
+    lakegate.intake("orders/bad.csv")
+    result = lakegate("deliver", "--corrects", "orders/bad.csv", fixed(tmp_path))
+
+    assert "was rejected for no single row: correct the whole of it, and upload it again" in str(result.exception)
+
+
+def split(lakegate: Lakegate, rejected_rows: bytes, policy: dict[str, str] = BY_ROWS) -> str:
+    """A delivery of which rows were rejected alone, as a job leaves it."""
+    lakegate.routed(**policy)
+    workload = lakegate.upload(name="bad.csv", body=BAD["body"])
+    lakegate.intake("orders/bad.csv")
+    row = lakegate.dependencies.workloads.get(workload)
+    folder = f"{attempt_prefix(row.id, row.attempt)}"
+    shares = {}
+    for share, body in (("accepted", b"id,amount\nb,2\nc,3\nd,4\n"), ("rejected", rejected_rows)):
+        key = f"{folder}/rows/{share}/part-00000-1.csv"
+        there = lakegate.dependencies.objects.put(Address(LAKE, key), body)
+        shares[share] = (WrittenObject(f"s3://{LAKE}/{key}", there.size, there.etag),)
+    lakegate.answer(workload, 1, shares=Shares(**shares))
+    return workload
+
+
+def test_of_rows_that_were_rejected_alone_only_they_are_delivered(lakegate: Lakegate, tmp_path: Path) -> None:
+    """The others are published already; the reasons lead there."""
+    workload = split(lakegate, b'_reasons,id,amount\n"required/id",,1\n')
+    reasons = lakegate.ok("reasons", workload).splitlines()
+    lakegate.ok("get", "--quarantined", workload, str(tmp_path / "bad"))
+    (file,) = (tmp_path / "bad").rglob("part-*.csv")
+    file.write_text(file.read_text().replace('",,1', '",a,1'))
+    made = lakegate.json("deliver", "--corrects", workload, str(file))
+    lakegate.intake("orders/bad.csv")
+    lakegate.answer(made["workload"])
+    block = lakegate.dependencies.ledger.block("shop/orders_v1", 1)
+
+    assert reasons[-2:] == [
+        f"Next: lakegate get --quarantined {workload[:12]} bad",
+        f"Corrected: lakegate deliver --corrects {workload[:12]} FILE",
+    ]
+    assert made["corrected"] == 1
+    assert isinstance(block, Block)
+    assert block.corrects == workload
+
+
+def test_rows_of_a_split_keep_the_bytes_that_were_corrected(lakegate: Lakegate, tmp_path: Path) -> None:
+    """Behind the reasons everything is data."""
+    workload = split(lakegate, b'_reasons,id,amount\n"required/id",,1\n')
+    lakegate.ok("deliver", "--corrects", workload, fixed(tmp_path, '_reasons,id,amount\nx,"a,1",1\n'))
+
+    assert landed(lakegate) == (b'id,amount\n"a,1",1\n', {"lakegate-corrects": workload})
+
+
+def test_a_delivery_that_takes_the_place_of_another_has_all_rows(lakegate: Lakegate, tmp_path: Path) -> None:
+    """With `replaces: delivery` the corrected rows alone would replace those that were accepted."""
+    policy = {
+        name: text.replace("onReject: rows", "onReject: rows, replaces: delivery") for name, text in BY_ROWS.items()
+    }
+    workload = split(lakegate, b'_reasons,id,amount\n"required/id",,1\n', policy)
+    lakegate.ok("deliver", "--corrects", workload, fixed(tmp_path, "_reasons,id,amount\nx,a,1\n"))
+
+    assert landed(lakegate)[0] == b"id,amount\nb,2\nc,3\nd,4\na,1\n"
