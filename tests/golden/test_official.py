@@ -28,6 +28,7 @@ WARNINGS = {
         "dangling-relationship": 1,
         "nested-fields": 1,
         "optional-key": 1,
+        "rows-count-twice": 2,
         "unknown-element": 5,
     },
     "odcs-3.2.0-init": {"no-dataset": 1},
