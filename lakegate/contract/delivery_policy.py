@@ -84,6 +84,8 @@ class Replaces(Enum):
     NOTHING = "nothing"
     DELIVERY = "delivery"
     """The one of the same name: of one object its key, of several their folder."""
+    PERIOD = "period"
+    """The one whose rows have the same value in a column."""
 
 
 class DeliveryUnit(Enum):
@@ -184,3 +186,5 @@ class Policy:
     file_names: FileNames | None = omit_default(None)
     """The pattern of the name of each file; None: any."""
     replaces: Replaces = omit_default(Replaces.NOTHING)
+    period: Name | None = omit_default(None)
+    """With `replaces: period`, the column that has one value in all rows of a delivery."""

@@ -177,6 +177,12 @@ KINDS: dict[str, ChangeKind] = {
         "replacement-removed",
     ),
     "replacement-removed": _for_consumers("What is delivered again counts twice.", "replacement-added"),
+    "replacement-changed": _for_consumers(
+        "What is delivered again takes the place of other deliveries than before.", "replacement-changed"
+    ),
+    "period-added": _for_producers("a delivery that does not have one period is rejected.", "period-removed"),
+    "period-removed": _for_nobody("A delivery may have any values of the column.", "period-added"),
+    "period-changed": _breaking("A delivery has to have one value of another column.", "period-changed"),
     "file-format": _breaking("Files are written and read in another way.", "file-format"),
     "status": _for_nobody(f"{NO_DATA} by the status that a document declares.", "status"),
     "deprecation": _for_nobody(f"{NO_DATA}.", "deprecation"),

@@ -101,7 +101,8 @@ KINDS_OF_SETTINGS: dict[str, Callable[[Any, Any], str]] = {
     "quarantineDays": lambda was, now: (
         "quarantine-shortened" if (now or UNBOUNDED) < (was or UNBOUNDED) else "quarantine-lengthened"
     ),
-    "replaces": lambda was, _: "replacement-added" if was is Replaces.NOTHING else "replacement-removed",
+    "replaces": lambda was, now: f"replacement-{_end(was is Replaces.NOTHING, now is Replaces.NOTHING)}",
+    "period": lambda was, now: f"period-{_end(was is None, now is None)}",
     "snapshotTime": lambda _, __: "snapshot-time",
 }
 """The kinds of change of keys that have kinds of their own."""
@@ -128,6 +129,11 @@ def _critical(dataset: Dataset) -> bool | None:
     """Whether a value that is not of its type rejects; None if the types of no field are checked."""
     severities = {rule.severity for rule in dataset.rules if rule.kind == "type"}
     return Severity.FAIL in severities if severities else None
+
+
+def _end(was_absent: bool, is_absent: bool) -> str:  # noqa: FBT001 - both sides of a comparison
+    """The end of the name of a change."""
+    return "added" if was_absent else "removed" if is_absent else "changed"
 
 
 def _kind(key: str, was: Any, now: Any) -> str:  # noqa: ANN401 - the values of any key

@@ -23,6 +23,7 @@ from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import OnReject, PublishAs
 from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
+from lakegate.engine.measure.delivered_period import delivered_period, period_sql
 from lakegate.engine.measure.metric_values import event_time
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
 from lakegate.engine.read.data_source import Level, Source, Store
@@ -39,7 +40,11 @@ from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from lakegate.engine.measure.delivered_period import ChunkPeriods
 
     Keep = Callable[[Path, str], str]
     """Puts a file at an address that has no object yet; returns the ETag or checksum of the object."""
@@ -185,7 +190,8 @@ class Attempt:
             checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
             programs = _programs(plan, checks)
         with stopwatch.step("read"):
-            partials = backend.evaluate(Evaluation(plan, source, programs, self.samples))
+            evaluation = Evaluation(plan, source, programs, self.samples, period_sql(plan, source))
+            partials = backend.evaluate(evaluation)
             _account_for(source, partials)
             columns = columns_of_records(plan, source, partials) if plan.storage.format.is_json else source.columns
             checks = tuple(check for check in checks if not columns.lacking & check.reads)
@@ -208,7 +214,11 @@ class Attempt:
             )
         with stopwatch.step("explain"):
             rejected = Rejected.of(row_rules(plan, result), programs, partials, backend.shared)
-            result = replace(result, rejected_rows=result.rows - judged + rejected.count())
+            result = replace(
+                result,
+                rejected_rows=result.rows - judged + rejected.count(),
+                period=delivered_period(_periods(plan, partials, rejected)),
+            )
             explain = Samples(
                 plan,
                 programs,
@@ -250,6 +260,16 @@ def _bad(plan: Plan, result: Result, programs: Programs) -> tuple[Check, ...]:
     outcomes = judge(plan, result).outcomes if plan.policy.samples else ()
     bad = {outcome.id for outcome in outcomes if outcome.status in BROKEN} & result.measured.keys()
     return tuple(check for own in programs.values() for check in own.checks if check.id in bad)
+
+
+def _periods(
+    plan: Plan, partials: list[Partial], rejected: Rejected
+) -> Iterator[tuple[ChunkPeriods, NDArray[np.bool_] | None]]:
+    """The periods of each chunk, with its rejected records where the contract rejects single rows."""
+    by_rows = plan.policy.on_reject is OnReject.ROWS
+    for partial in partials:
+        for broken, periods in zip(partial.broken, partial.periods, strict=False):
+            yield periods, rejected.in_chunk(partial.number, broken) if by_rows else None
 
 
 def _programs(plan: Plan, checks: tuple[Check, ...]) -> dict[Level, Program]:

@@ -59,7 +59,7 @@ class Rejected:
             mask
             for partial in self.partials
             for broken in partial.broken
-            if (mask := self._any(partial.number, broken)) is not None
+            if (mask := self.in_chunk(partial.number, broken)) is not None
         ]
         return int(sum(mask.sum() for mask in found))
 
@@ -76,7 +76,8 @@ class Rejected:
             masks.append(mask)
         return np.concatenate(lines or [np.empty(0, np.int64)]), np.concatenate(masks or [np.empty(0, object)])
 
-    def _any(self, number: int, broken: Broken) -> NDArray[np.bool_] | None:
+    def in_chunk(self, number: int, broken: Broken) -> NDArray[np.bool_] | None:
+        """The rejected records of a chunk of a share; None if none is."""
         found = [each for check in self.checks if (each := self._breaks(check, number, broken)) is not None]
         return np.logical_or.reduce(found) if found else None
 

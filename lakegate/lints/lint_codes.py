@@ -131,6 +131,7 @@ LINTS = {
     "csv-conflict": Lint(ERROR, file_format_lints.csv_conflict),
     "idle-share": Lint(WARNING, file_format_lints.idle_share),
     "idle-replacement": Lint(ERROR, replacement_lints.idle_replacement),
+    "no-period": Lint(ERROR, replacement_lints.no_period),
     "rows-count-twice": Lint(WARNING, replacement_lints.rows_count_twice),
     "null-column": Lint(ERROR, file_format_lints.null_column),
     "csv-beside-format": Lint(ERROR, file_format_lints.csv_beside_format),

@@ -203,6 +203,22 @@ class Shares:
     rejected: tuple[WrittenObject, ...] = ()
 
 
+MOST_PERIODS: Final = 100
+"""Periods of a delivery that are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredPeriod:
+    """The values of the period column in the accepted rows of a delivery (`replaces: period`): how many, and which one."""
+
+    values: Count
+    """Different ones, at most one more than `MOST_PERIODS`."""
+    has_rows_without: bool
+    """Whether an accepted row has none."""
+    digest: Sha256 | None
+    """Of the text of the one value; None where they are several, or a row has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result(VersionedDocument):
     """The result of one attempt."""
@@ -225,6 +241,8 @@ class Result(VersionedDocument):
     event_time: tuple[Moment, Moment] | None = None
     """Earliest and latest moment (RFC 3339, UTC, six decimals) of the timestamp field of a service level; None
     without such a field, or if it is classified."""
+    period: DeliveredPeriod | None = omit_default(None)
+    """Absent where the contract asks for none, and of a delivery without accepted rows."""
     shares: Shares | None = None
     """Present only if the contract rejects single rows, and some were rejected."""
     slices: Annotated[tuple[WrittenSlice, ...], Bounds(most=100_000)] = ()

@@ -12,12 +12,13 @@ from lakegate.contract.delivery_policy import FieldTreatment, Treatment
 from lakegate.contract.field_paths import steps_of
 from lakegate.contract.file_formats import ENCODING_TITLES
 from lakegate.plan.plan import Plan
-from lakegate.plan.result import Columns, MalformedRecords, Result, Sample
+from lakegate.plan.result import MOST_PERIODS, Columns, DeliveredPeriod, MalformedRecords, Result, Sample
 from lakegate.plan.slice_order import Merged, MergedSnapshot
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.value_mistakes import BLANK, TOTAL, WRAPPED
 
 READABLE = "file/readable"
+PERIOD = "file/period"
 MARK = "file/byte-order-mark"
 NOTES = frozenset({MARK})
 """Outcomes that pass and are shown all the same."""
@@ -84,6 +85,8 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
         yield _records_outcome(plan, result)
     if result.columns is not None:
         yield from column_outcomes(plan, result.columns)
+    if result.period is not None:
+        yield from _period_outcome(plan, result.period)
     late = sum(piece.late for piece in result.slices)
     if late:
         rows = plural(late, "row is late", "rows are late")
@@ -94,6 +97,18 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
         yield from _merge_outcomes(result.merge, plan)
         if result.merge.snapshot is not None:
             yield from _snapshot_outcomes(result.merge.snapshot, plan)
+
+
+def _period_outcome(plan: Plan, period: DeliveredPeriod) -> Iterator[CheckOutcome]:
+    """The outcome of accepted rows that do not have one period: the delivery could replace none as a whole."""
+    column = quote_names([plan.policy.period or ""])
+    if period.values > 1:
+        count = f"{period.values:,}" if period.values <= MOST_PERIODS else f"more than {MOST_PERIODS:,}"
+        message = f"the delivery has {count} values of {column}: deliver the rows of each as a file of its own"
+        yield file_outcome(PERIOD, Status.FAIL, "one period", message)
+    elif period.has_rows_without:
+        message = f"rows have no value of {column}, and so belong to no period: fill it in"
+        yield file_outcome(PERIOD, Status.FAIL, "one period", message)
 
 
 def _merge_outcomes(merge: Merged, plan: Plan) -> Iterator[CheckOutcome]:

@@ -17,7 +17,7 @@ from lakegate.gate.effects import Call, Effect
 from lakegate.gate.ports import UNSIGNED, Address, JobState, ObjectVersion, SigningKeys, is_invocation
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.plan.plan import Plan
-from lakegate.plan.result import Result, Shares, WrittenObject
+from lakegate.plan.result import DeliveredPeriod, Result, Shares, WrittenObject
 from lakegate.plan.slice_order import StateRun
 from tests.fakes import Memory, MemoryIdentity
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run
@@ -50,6 +50,11 @@ def request_of(request: Mapping[str, object]) -> str:
 def key_of(uri: str) -> str:
     """The key of an address in the lake."""
     return uri.removeprefix(f"s3://{LAKE}/")
+
+
+def period_of(body: bytes) -> bytes:
+    """The period of a content."""
+    return body.partition(b":")[2][:1]
 
 
 def result_key(request: str) -> str:
@@ -155,6 +160,8 @@ class Environment:
     """Each merge state that took the place of another one between two deliveries."""
     effects: int = 0
     runs_seen: int = 1
+    periods: bool = False
+    """Whether jobs find a period: the character behind the colon of a content."""
     stranger: str = ""
     """A job run of somebody else's in the same application."""
     dependencies: Dependencies = field(init=False)
@@ -440,6 +447,7 @@ class Environment:
             shares=self._split(prefix, body) if content == "split" and not unfit else None,
             engines={"duckdb": "2.0.0"} | ({} if invoked else {"spark": "3.5.8"}),
             does_not_fit="rows" if unfit else None,
+            period=DeliveredPeriod(1, has_rows_without=False, digest=digest(period_of(body))) if self.periods else None,
             **slices,
         )
         if unfit and invoked and not confused:

@@ -20,6 +20,7 @@ from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Call, Steps, run
 from lakegate.gate.ledger.blocks import Record, deliveries
 from lakegate.gate.sweep import sweep
+from lakegate.plan.plan import Plan
 from tests.decisions import recall, restore
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.contract import PLAN
@@ -27,6 +28,8 @@ from tests.simulation.environment import LANDING, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage
 from tests.simulation.stage import settle as settled
 
+BY_PERIOD = replace(PLAN, policy=replace(PLAN.policy, replaces=Replaces.PERIOD, period="name"))
+"""Likewise, of the same period under any name."""
 REPLACING = replace(PLAN, policy=replace(PLAN.policy, replaces=Replaces.DELIVERY))
 """The contract of the simulation, by which what is delivered again takes the place of what was accepted before."""
 FAULTS = (Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE, Fault.THROTTLED)
@@ -35,16 +38,16 @@ FAULTS = (Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, F
 class Town:
     """A dataset with three accepted deliveries, one that is decided and will supersede the second, and two people."""
 
-    def __init__(self) -> None:
-        self.env = Environment()
-        self.env.publish("1.0.0", "active", REPLACING)
+    def __init__(self, plan: Plan = REPLACING) -> None:
+        self.env = Environment(periods=plan.policy.replaces is Replaces.PERIOD)
+        self.env.publish("1.0.0", "active", plan)
         stage = Stage(self.env, lambda _: Fault.NONE)
         uploads = []
         for number in range(3):
             uploads.append(self.env.upload(f"{PREFIX}{number}.csv", b"good:%d" % number))
             settled(stage)
         self.rows = [self.env.dependencies.workloads.get(each.workload) for each in uploads]
-        upload = self.env.upload(f"{PREFIX}1.csv", b"good:d")
+        upload = self.env.upload(f"{PREFIX}{'new' if self.env.periods else 1}.csv", b"good:1d")
         run(intake(self.env.dependencies, LANDING, upload.version.key), self.env.dependencies.clock)
         for _, job in self.env.new_jobs():
             run(job, self.env.dependencies.clock)

@@ -20,11 +20,12 @@ from lakegate.gate.effects import Steps, run
 from lakegate.gate.ledger.blocks import Record, deliveries
 from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.sweep import sweep
+from lakegate.plan.plan import Plan
 from tests.decisions import recall, replay, restore
 from tests.simulation.contract import plan_version
-from tests.simulation.environment import LANDING, LINE, PREFIX
+from tests.simulation.environment import LANDING, LINE, PREFIX, period_of
 from tests.simulation.stage import Fault
-from tests.simulation.test_recalls import FAULTS, REPLACING, Town, play
+from tests.simulation.test_recalls import BY_PERIOD, FAULTS, REPLACING, Town, play
 
 DAY = f"{PREFIX}1.csv"
 
@@ -32,9 +33,9 @@ DAY = f"{PREFIX}1.csv"
 class Rivals(Town):
     """A town with one more version of the second delivery: two of one name are judged, and neither is decided."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.other = self.judged(b"good:e")
+    def __init__(self, plan: Plan = REPLACING) -> None:
+        super().__init__(plan)
+        self.other = self.judged(b"good:1e")
 
     def judged(self, body: bytes) -> str:
         """Upload a version of the day; its job has answered, and nobody has looked yet."""
@@ -51,7 +52,10 @@ class Rivals(Town):
         """The rival is decided and published."""
         run(self.publishes(self.other), self.env.dependencies.clock)
 
-    def name(self, workload: str) -> str:
+    def name(self, workload: str) -> object:
+        source = self.env.dependencies.workloads.get(workload).source
+        if self.env.periods:
+            return period_of(self.env.by_version[source.version].body)
         return self.env.dependencies.workloads.get(workload).landing_key
 
     def current(self) -> list[int]:
@@ -61,7 +65,7 @@ class Rivals(Town):
         """At every moment: of each name the last accepted delivery that is not recalled is current, by the keys alone."""
         blocks = self.env.dependencies.ledger.blocks(LINE)
         recalled: dict[int, bool] = {}
-        accepted: dict[str, list[int]] = {}
+        accepted: dict[object, list[int]] = {}
         for block in blocks:
             if isinstance(block, Record):
                 recalled[block.content.get("height", -1)] = block.kind == "recall"
@@ -88,13 +92,14 @@ class Rivals(Town):
         assert said == {block.workload: list(block.supersedes) for block in accepted}
 
 
+@pytest.mark.parametrize("plan", [REPLACING, BY_PERIOD], ids=["delivery", "period"])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_two_replacements_of_one_delivery_at_once(fault: Fault) -> None:
+def test_two_replacements_of_one_delivery_at_once(fault: Fault, plan: Plan) -> None:
     """Before any effect of the first one, which may fail there, the second is published: one supersedes the other."""
-    effects = play(town := Rivals(), town.publishes(town.last))
+    effects = play(town := Rivals(plan), town.publishes(town.last))
     assert effects >= len(("decide", "copy", "commit"))
     for at in range(effects):
-        town = Rivals()
+        town = Rivals(plan)
         play(town, town.publishes(town.last), at, fault, town.publish_other)
         town.swept()
         assert [block.supersedes for block in deliveries(town.env.dependencies.ledger.blocks(LINE))[3:]] == [(1,), (3,)]
@@ -160,7 +165,7 @@ def test_a_replayed_delivery_takes_the_place_of_what_came_meanwhile() -> None:
     town = Rivals()
     stricter = plan_version("1.1.0", 0)
     town.env.publish("1.1.0", "active", replace(stricter, policy=REPLACING.policy))
-    rejected = town.judged(b"mild:f")
+    rejected = town.judged(b"mild:1f")
     run(town.publishes(rejected), town.env.dependencies.clock)
     town.publish()
     town.publish_other()

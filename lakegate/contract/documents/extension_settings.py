@@ -299,6 +299,7 @@ POLICY = _keys_of(
     max_bytes=count,
     quarantine_days=days,
     event_time=column,
+    period=column,
     snapshot_time=time_in_name,
     workflow=workflow,
     pull=pull,

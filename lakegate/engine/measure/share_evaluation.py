@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from lakegate.contract.logical_types import GRAMMARS
 from lakegate.engine.evaluate.predicate_sql import FIELDS_OF_QUERY, SOURCE, Program, Programs
 from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, present_name
+from lakegate.engine.measure.delivered_period import periods_of_chunk
 from lakegate.engine.measure.duckdb_tables import BITS
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Level, Malformed, Source, of_object
 from lakegate.engine.read.json_rows import bounded_keys
@@ -22,6 +23,8 @@ from lakegate.plan.plan import Plan
 if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
+
+    from lakegate.engine.measure.delivered_period import ChunkPeriods
 
     Keep = Callable[[Program, pa.Table, int], None]
     """Takes a program, its result for a chunk, and the number of the share."""
@@ -146,6 +149,8 @@ class Partial:
     passing: dict[Bit, list[tuple[int, str]]] = field(default_factory=dict)
     """The same of the first ones that have a value and pass, of the first shares and of predicates of one field."""
     broken: list[Broken] = field(default_factory=list)
+    periods: list[ChunkPeriods] = field(default_factory=list)
+    """Of each chunk, in the order of `broken`."""
     extra: set[str] = field(default_factory=set)
     """Undeclared keys, in formats without a header; at most `MAX_COMPARED` of each chunk."""
     keys: set[tuple[str, ...]] = field(default_factory=set)
@@ -210,6 +215,8 @@ class Evaluation:
     programs: Programs
     samples: int
     """The most failing records of each predicate that are noted in a share."""
+    period: str | None = None
+    """The SQL of the period of a record (`lakegate.engine.measure.delivered_period`); None: periods are not noted."""
     _absent: dict[tuple[Level, int, bool], pa.Table] = field(default_factory=dict)
     """The results of parts of programs for a record without any value."""
 
@@ -254,6 +261,8 @@ class Evaluation:
         partial.extra = bounded_keys(partial.extra | chunk.extra, self.plan.fields)
         partial.keys |= chunk.keys
         partial.broken.append(Broken(AscendingLines.of(rows), bitmaps))
+        if self.period is not None:
+            partial.periods.append(periods_of_chunk(chunk.records, self.period, self.plan.policy.on_reject, connection))
 
     def _bits(
         self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection, *, with_present: bool

@@ -1,4 +1,4 @@
-"""The name by which an accepted delivery is replaced: a later one of the same name comes in its place (`replaces`).
+"""The name by which an accepted delivery is replaced: a later one of the same name, or period, comes in its place (`replaces`).
 
 The commit writes the height of the delivery at its name, and reads there, after the head of the chain, which one it supersedes.
 Both hold on the condition of that head, so of two deliveries at once the later one supersedes the other. It supersedes the last
@@ -16,6 +16,7 @@ from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import sha256_of
 from lakegate.contract.delivery_policy import Policy, Replaces
 from lakegate.gate.delivery.delivery_row import Workload
+from lakegate.plan.result import Result
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -24,10 +25,16 @@ if TYPE_CHECKING:
     """A row of the extension point `delivery names`: the name behind a landing key that a feature made; None: the key itself."""
 
 
-def replaceable_name(dependencies: Dependencies, row: Workload, policy: Policy) -> str:
-    """The digest of the name of a delivery; empty where it replaces nothing, and nothing replaces it."""
+def replaceable_name(dependencies: Dependencies, row: Workload, policy: Policy, result: Result | None) -> str:
+    """The digest of the name of a delivery, or of its period; empty where it replaces nothing, and nothing replaces it.
+
+    A delivery that was accepted without one period (observed, waived or empty) has no name.
+    """
     if policy.replaces is Replaces.NOTHING:
         return ""
+    if policy.replaces is Replaces.PERIOD:
+        period = result.period.digest if result is not None and result.period is not None else None
+        return sha256_of(json.dumps([policy.replaces.value, policy.period, period])) if period else ""
     key = row.landing_key
     if row.parts is not None:
         name = f"{key.rpartition('/')[0]}/"

@@ -224,7 +224,7 @@ def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple
     expected = Expected(turn.row.state, turn.row.attempt)
     is_rejection = to is State.QUARANTINED or turn.row.waiver is not None
     subscribers = _subscribers(turn.gate, turn.pin) if is_rejection else ()
-    name = replaceable_name(turn.gate, turn.row, turn.terms.policy) if to is State.PUBLISHED else ""
+    name = replaceable_name(turn.gate, turn.row, turn.terms.policy, result) if to is State.PUBLISHED else ""
     for _ in range(COMMIT_TRIES):
         head = turn.gate.ledger.head(turn.pin.dataset)
         if (yield from names_key(turn.gate, turn.pin.dataset, head, turn.row.id)):

@@ -201,6 +201,7 @@ INTERNAL = {
         "Duplicates",
         "PublishAs",
         "MergeStrategy",
+        "Replaces",
     ),
     *(
         "Treatment",

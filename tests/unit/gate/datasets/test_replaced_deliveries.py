@@ -16,11 +16,13 @@ from lakegate.gate.datasets.replaced_deliveries import replaceable_name
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import deliveries
+from lakegate.plan.result import DeliveredPeriod, Result
 from tests.decisions import recall, restore
 from tests.fakes.identity import ALICE
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
+from tests.simulation.test_recalls import BY_PERIOD
 from tests.unit.gate.datasets.test_recall_delivery import by, head
 from tests.unit.gate.scenarios import drive
 
@@ -143,8 +145,8 @@ def test_the_name_is_the_whole_key(row: Workload, same: bool) -> None:  # noqa: 
 
     gate = Environment().dependencies
 
-    assert (replaceable_name(gate, row, policy) == replaceable_name(gate, ROW, policy)) is same
-    assert replaceable_name(gate, row, Policy()) == ""
+    assert (replaceable_name(gate, row, policy, None) == replaceable_name(gate, ROW, policy, None)) is same
+    assert replaceable_name(gate, row, Policy(), None) == ""
 
 
 @pytest.mark.parametrize("last", ["_SUCCESS", "_delivery.json", ""])
@@ -153,12 +155,43 @@ def test_the_name_of_several_objects_is_their_folder(last: str) -> None:
     policy = Policy(replaces=Replaces.DELIVERY, delivery=DeliveryUnit.SUCCESS)
     gate = Environment().dependencies
     names = [
-        replaceable_name(gate, ROW._replace(source=replace(SOURCE, key=f"{PREFIX}{key}"), parts=SOURCE), policy)
+        replaceable_name(gate, ROW._replace(source=replace(SOURCE, key=f"{PREFIX}{key}"), parts=SOURCE), policy, None)
         for key in (f"2026-11-27/{last}", f"2026-11-28/{last}", "2026-11-27/_SUCCESS")
     ]
 
     assert [name == names[0] for name in names] == [True, False, True]
     assert all(len(name) == 64 for name in names)
+
+
+@pytest.mark.parametrize(
+    ("period", "named"),
+    [
+        (DeliveredPeriod(1, has_rows_without=False, digest="a" * 64), True),
+        (DeliveredPeriod(2, has_rows_without=False, digest=None), False),
+        (None, False),
+    ],
+    ids=["one period", "several, observed", "no accepted rows"],
+)
+def test_a_delivery_without_one_period_has_no_name(period: DeliveredPeriod | None, named: bool) -> None:  # noqa: FBT001 - a column of the table
+    """Observed, waived or empty: it replaces nothing, and nothing replaces it. The name of a file makes no difference."""
+    gate, policy = Environment().dependencies, Policy(replaces=Replaces.PERIOD, period="day")
+    result = Result("w1", 1, "d" * 64, "v1", rows=1, period=period)
+    other = ROW._replace(source=replace(SOURCE, key=NEXT))
+    names = [replaceable_name(gate, row, policy, result) for row in (ROW, other)]
+
+    assert (names[0] == names[1], bool(names[0])) == (True, named)
+    assert replaceable_name(gate, ROW, policy, None) == ""
+    assert replaceable_name(gate, ROW, replace(policy, period="month"), result) != names[0] or not named
+
+
+def test_a_period_is_delivered_again_under_any_name() -> None:
+    """What has another period stays, whatever it is called."""
+    stage = Stage(Environment(periods=True), lambda _: Fault.NONE)
+    stage.env.publish("1.0.0", "active", BY_PERIOD)
+    delivered(stage, (DAY, b"good:1"), (DAY, b"good:2"), (NEXT, b"good:1x"))
+
+    assert superseding(stage.env) == [(0, ()), (1, ()), (2, (0,))]
+    assert current(stage.env) == [2, 1]
 
 
 def test_the_state_is_derived_by_the_one_fold() -> None:
