@@ -112,7 +112,7 @@ def refuse(refusals: Mapping[str, Refusal], head: bytes, storage: Storage, csv: 
 
 def declared_format(storage: Storage) -> str:
     """The description of the declared format: `plain CSV`, `CSV packed with gzip`, `a Parquet file`."""
-    title = storage.format.spec.title
+    title = storage.title
     if not storage.format.is_text:
         return title
     if storage.compression is not Compression.NONE:
@@ -151,9 +151,14 @@ def _empty(head: bytes, storage: Storage, csv: Csv) -> Fault | None:
         return None
     if storage.format is Format.CSV and csv.header:
         return "empty", "the file is empty: it has not even a header"
-    words = (
-        "an array without elements is []" if storage.format is Format.JSON else "one without records has a signature"
-    )
+    if storage.records:
+        words = f"one without records has an empty array in {storage.records}"
+    else:
+        words = (
+            "an array without elements is []"
+            if storage.format is Format.JSON
+            else "one without records has a signature"
+        )
     return "empty", f"the file is empty: {words}"
 
 
@@ -259,7 +264,7 @@ def _remedy(found: str, storage: Storage) -> str:
         unpacked = "upload the CSV itself" if storage.format is Format.CSV else "unpack it"
         return f"{unpacked}, or declare compression: {found}"
     if found in {each.value for each in Format}:
-        return f"deliver {storage.format.spec.title}, or declare format: {found}"
+        return f"deliver {storage.title}, or declare format: {found}"
     if found == WORKBOOK and storage.format is Format.CSV:
         return "save each sheet as CSV (in Excel: CSV UTF-8)"
     if found == "json-sequence":
@@ -309,25 +314,31 @@ def _byte_order_mark(head: bytes, storage: Storage, csv: Csv) -> Fault | None:
 
 
 def _array(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
-    if storage.format is not Format.JSONL or _first_character(head) != b"[":
+    if storage.json_starts is None or b"[" in storage.json_starts or _first_character(head) != b"[":
         return None
+    if storage.records:
+        words = f"the file is one JSON array, although the contract promises {storage.title}"
+        return "json-array", f"{words}: write the object, or remove `records` from the contract"
     words = "the file is one JSON array, although the contract promises a JSON object on each line"
     how = 'write one (pandas: df.to_json(orient="records", lines=True))'
     return "json-array", f"{words}: {how}, or declare format: json"
 
 
 def _lines(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
-    if storage.format is not Format.JSON or _first_character(head) != b"{":
+    if storage.format is not Format.JSON or storage.records or _first_character(head) != b"{":
         return None
     words = "the file begins with a JSON object, although the contract promises one JSON array"
-    return "json-lines", f"{words}: declare format: jsonl"
+    return (
+        "json-lines",
+        f"{words}: declare format: jsonl, or records: NAME where a member of one object has the records",
+    )
 
 
 def _not_json(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
-    starts = storage.format.spec.json_starts
+    starts = storage.json_starts
     if starts is None or _first_character(head) in starts:
         return None
-    return "not-json", f"the file does not begin as {storage.format.spec.title} does: is this JSON?"
+    return "not-json", f"the file does not begin as {storage.title} does: is this JSON?"
 
 
 TEXT_REFUSALS: dict[str, Refusal] = {

@@ -164,9 +164,13 @@ def other_names(found: Iterable[str], declared: Iterable[str], physical: Mapping
 
 @limit_hints()
 def why_no_keys(
-    records: Sequence[Mapping[str, object]], declared: tuple[str, ...], physical: Mapping[str, str] = NO_NAMES
+    records: Sequence[Mapping[str, object]],
+    declared: tuple[str, ...],
+    physical: Mapping[str, str] = NO_NAMES,
+    *,
+    of_lines: bool = False,
 ) -> str:
-    """The reason why records have none of the declared keys."""
+    """The reason why records have none of the declared keys; `of_lines`: each of them is a line of its file."""
     keys = tuple(dict.fromkeys(key for record in records for key in record))
     if not keys:
         return f"the records are empty objects, with none of the declared keys ({quote_names(declared)}): deliver their values"
@@ -177,11 +181,21 @@ def why_no_keys(
         values = [record[key] for record in records if key in record]
         inner = next((value[0] if isinstance(value, list) else value for value in values if value), None)
         if isinstance(inner, dict) and match_physical(inner, declared):
-            shown = key if _KEY.fullmatch(key) else mask(key)
+            shown = shown_key(key)
             if any(isinstance(value, list) for value in values):
-                return f"the records are a list in the key {shown!r} of one object: write each of them as a record of its own"
-            return f"each record is wrapped in the key {shown!r}: write the inner object alone"
+                words = f"the records are a list in the key {shown} of one object: write each of them as a record of its own"
+                return (
+                    f"{words}, or declare format: json and records: {key}"
+                    if of_lines and len(records) == 1 and _KEY.fullmatch(key)
+                    else words
+                )
+            return f"each record is wrapped in the key {shown}: write the inner object alone"
     return f"the records have none of the declared keys ({quote_names(declared)}): is the file of this dataset?"
+
+
+def shown_key(key: str) -> str:
+    """A key for messages, in quotes; its letters and digits are masked where it may be a value."""
+    return repr(key if _KEY.fullmatch(key) else mask(key))
 
 
 def separator_note(line: str) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any
 
-from lakegate.base.json_codec import Bounds, Permitted
+from lakegate.base.json_codec import Bounds, Permitted, omit_default
 
 # ---- File formats and compressions ----
 # `FORMATS` and `COMPRESSIONS` are the only tables of their properties. Documents, the door and file names read them;
@@ -157,12 +157,33 @@ COMPRESSIONS: dict[Compression, CompressionSpec] = {
 }
 
 
+LONGEST_PATH = 200
+"""Characters of the path to an array of records."""
+
+
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Format and compression of a file, as the contract declares them."""
+    """Format and compression of a file, as the contract declares them, and where its records stand."""
 
     format: Format = Format.CSV
     compression: Compression = Compression.NONE
+    records: Annotated[str, Bounds(most=LONGEST_PATH)] = omit_default("")
+    """Of one JSON object, the path to the array of its records: names of members with points between them; empty for an array."""
+
+    @property
+    def title(self) -> str:
+        """Its name in a sentence."""
+        return f"a JSON object with its records in {self.records}" if self.records else self.format.spec.title
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The names of members that lead to the array of records; none where the file is the array."""
+        return tuple(filter(None, self.records.split(".")))
+
+    @property
+    def json_starts(self) -> frozenset[bytes] | None:
+        """Of JSON, the characters with which a text may begin."""
+        return frozenset({b"{"}) if self.records else self.format.spec.json_starts
 
     @property
     def suffix(self) -> str:

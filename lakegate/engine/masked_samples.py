@@ -72,7 +72,12 @@ def columns_of_records(plan: Plan, source: Source, partials: Sequence[Partial]) 
             with of_object(part):
                 raise UnreadableError(
                     "header",
-                    why_no_keys(_first_records(source, own), tuple(column.column for column in plan.columns), physical),
+                    why_no_keys(
+                        _first_records(source, own),
+                        tuple(column.column for column in plan.columns),
+                        physical,
+                        of_lines=plan.storage.format is Format.JSONL,
+                    ),
                 )
     seen = {key for partial in partials for key in partial.keys}
     absent = tuple(field.name for field in plan.fields if _is_absent(field, seen))

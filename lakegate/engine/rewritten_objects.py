@@ -1,12 +1,14 @@
 """An object of a delivery written again with some of its records left out, or others in their places.
 
 Whatever is not changed stays as it is: of text the bytes of each record and what is between them, of Parquet the schema, the
-metadata, the codecs and the row groups. Records are numbered as reasons number them, but from 0: a record of CSV by the first
+metadata, the codecs and the row groups. Of one JSON object only the array of its records stays: nobody has searched what is
+beside it. Records are numbered as reasons number them, but from 0: a record of CSV by the first
 of its lines. Changes come in the order of their numbers, and are read as they are needed.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -67,8 +69,11 @@ def rewrite_text(
             file.writelines(_lines(source, shares, left))
         elif source.plan.storage.format is Format.JSON:
             texts = _texts(source, shares, left)
-            file.writelines((b",\n" if number else b"[") + text for number, text in enumerate(texts))
-            file.write(b"]\n")
+            path = source.plan.storage.path
+            above = "".join(f"{{{json.dumps(name, ensure_ascii=False)}:" for name in path).encode() + b"["
+            file.write(above)
+            file.writelines((b",\n" if number else b"") + text for number, text in enumerate(texts))
+            file.write(b"]" + b"}" * len(path) + b"\n")
         else:
             file.writelines(text + b"\n" for text in _texts(source, shares, left))
 

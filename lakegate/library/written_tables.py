@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Any, Final
@@ -47,11 +48,14 @@ def write_table(table: Any, plan: Plan, folder: Path) -> tuple[Path, tuple[str, 
                 pa.Table.from_pandas(table, preserve_index=False) if is_frame else pa.table(table), plan, plain
             )
         with plain.open("rb") as source, pa.output_stream(str(path), CODECS.get(plan.storage.compression)) as sink:
+            members = plan.storage.path
             if plan.storage.format is Format.CSV:
                 sink.write(b"\n" * plan.csv.skip_rows)  # a table has no titles
+            sink.write("".join(f"{{{json.dumps(name)}:" for name in members).encode())
             copyfileobj(source, sink)
+            sink.write(b"}" * len(members))
     except (pa.ArrowException, ValueError, TypeError, NotImplementedError) as error:
-        form = plan.storage.format.spec.title
+        form = plan.storage.title
         raise InputError(f"the table cannot be written as {form}, the format of the contract: {error}") from error
     return path, notes
 

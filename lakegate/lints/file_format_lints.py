@@ -98,11 +98,21 @@ def compressed_inside(contract: Contract, document: Document) -> Iterator[Findin
             yield place.path, "Parquet, ORC and Avro have internal compression: remove `compression`."
 
 
+def records_beside_format(contract: Contract, document: Document) -> Iterator[Finding]:
+    """`records` is used only for files that are one JSON object each (`format: json`)."""
+    for place, datasets in settings_of(contract, document, "records"):
+        if any(dataset.storage.format is not Format.JSON for dataset in datasets):
+            yield (
+                place.path,
+                "Records stand in a member of one JSON object only: say `format: json`, or remove `records`.",
+            )
+
+
 def unsplittable_rows(contract: Contract, document: Document) -> Iterator[Finding]:
     """Single rows are rejected only in formats whose rows can be written to separate files."""
     for place, datasets in settings_of(contract, document, "onReject"):
         if any(dataset.policy.on_reject is OnReject.ROWS and not dataset.storage.splits_rows for dataset in datasets):
-            words = "Rows of a JSON array, or of a file packed with zstd, cannot be split"
+            words = "Rows of a JSON array or object, or of a file packed with zstd, cannot be split"
             yield place.path, f"{words}: deliver `jsonl`, pack with `gzip`, or refuse whole files."
 
 

@@ -135,6 +135,7 @@ LINTS = {
     "rows-count-twice": Lint(WARNING, replacement_lints.rows_count_twice),
     "null-column": Lint(ERROR, file_format_lints.null_column),
     "csv-beside-format": Lint(ERROR, file_format_lints.csv_beside_format),
+    "records-beside-format": Lint(ERROR, file_format_lints.records_beside_format),
     "compression-inside": Lint(ERROR, file_format_lints.compressed_inside),
     "idle-delivery-setting": Lint(WARNING, file_format_lints.idle_delivery_setting),
     "unsplittable-rows": Lint(ERROR, file_format_lints.unsplittable_rows),

@@ -26,7 +26,7 @@ from tests.agreement.documents import REFERENCED, document, extension, fields_of
 from tests.agreement.fields import Field
 from tests.agreement.rows import Row, rows_of
 from tests.agreement.tables import table_of
-from tests.agreement.texts import CsvFile, json_array, json_lines, json_records
+from tests.agreement.texts import CsvFile, json_array, json_lines, json_object, json_records
 from tests.deliveries.delivery import request_for
 from tests.deliveries.written import packed, written
 
@@ -149,6 +149,7 @@ def _written(draw: random.Random, plan: Plan, fields: Sequence[Field], shares: l
             is_array = form is Format.JSON or (form is Format.ANY_JSON and draw.random() < 0.5)
             write = json_array if is_array else json_lines
             found = [write(draw, json_records(draw, fields, share)) for share in shares]
+            found = [json_object(draw, plan.storage.path, text) for text in found] if plan.storage.records else found
         case _:
             whole, at, found = table_of(draw, form, fields, [row for share in shares for row in share]), 0, []
             for share in shares:

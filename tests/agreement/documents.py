@@ -51,6 +51,8 @@ def extension(draw: random.Random) -> Document:
         settings["samples"] = False
     if form == "csv":
         settings["csv"] = _csv(draw)
+    if form == "json" and draw.random() < 0.5:
+        settings["records"] = draw.choice(["data", "result.items", "a b.data"])
     return settings
 
 

@@ -168,6 +168,29 @@ def json_array(draw: random.Random, records: Sequence[str]) -> bytes:
     return ("[" + draw.choice([",", ",\n", " ,\n  "]).join(items) + "]").encode()
 
 
+def json_object(draw: random.Random, path: Sequence[str], array: bytes) -> bytes:
+    """An array below members of an object, beside others; now and then under another name, or twice."""
+    content, space = array, draw.choice([b"", b" ", b"\n  "])
+    for name in reversed(path):
+        others = [
+            b'"meta": {"rows": [{"id": 7}]}',
+            b'"%s ": [1]' % name.encode(),
+            b'"n": -1.5e3',
+            b'"data": []',
+            b'"x": "]}"',
+        ]
+        beside = [
+            member
+            for member in draw.sample(others, draw.randint(0, 3))
+            if not member.startswith(b'"%s":' % name.encode())
+        ]
+        shown = b"rows" if draw.random() < 0.02 else name.encode()
+        members = [*beside, *[b'"%s":%s%s' % (shown, space, content)] * (2 if draw.random() < 0.02 else 1)]
+        draw.shuffle(members)
+        content = b"{%s%s}" % (space, (b"," + space).join(members))
+    return content
+
+
 def _harmed(draw: random.Random, line: bytes) -> bytes:
     at = draw.randint(0, len(line))
     part: Any = draw.choice([b"\x00", b"\xff", b"\xc3", b'"', b"\n", b"}"])

@@ -23,13 +23,21 @@ Rows = list[dict[str, Any]]
 TEXTS = (Format.CSV, Format.JSONL, Format.JSON)
 STORAGES = [
     *(Storage(form, codec) for form in TEXTS for codec in Compression),
+    Storage(Format.JSON, Compression.GZIP, "result.items"),
     *(Storage(form) for form in (Format.PARQUET, Format.ORC, Format.AVRO)),
 ]
 
 
 def written(table: pa.Table, storage: Storage) -> bytes:
     """The table as one file."""
-    return packed(_WRITE[storage.format](table), storage.compression)
+    return packed(around(storage, _WRITE[storage.format](table)), storage.compression)
+
+
+def around(storage: Storage, content: bytes) -> bytes:
+    """The array of a file within the object that has it, beside other members."""
+    for name in reversed(storage.path):
+        content = b'{"meta": [{"id": 1}], "%s": %s, "next": {"%s": []}}' % (name.encode(), content, name.encode())
+    return content
 
 
 def packed(content: bytes, codec: Compression) -> bytes:

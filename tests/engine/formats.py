@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -145,6 +146,8 @@ OF_PARTS = {
 
 def nested_plan(storage: Storage, document: str = NESTED) -> Plan:
     """The plan of a contract with nested fields, in some format."""
-    form = f"    config: {{lakegate: {{format: {storage.format.value}, compression: {storage.compression.value}}}}}\n"
+    settings = {"format": storage.format.value, "compression": storage.compression.value}
+    settings |= {"records": storage.records} if storage.records else {}
+    form = f"    config: {{lakegate: {json.dumps(settings)}}}\n"
     contract = read(document.replace("  m:\n", f"  m:\n{form}").encode())
     return only_plan(contract)

@@ -17,7 +17,7 @@ from lakegate.plan.result import Columns
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import Judged, plan_of, rule
-from tests.deliveries.written import STORAGES, packed, written
+from tests.deliveries.written import STORAGES, around, packed, written
 from tests.engine.formats import EXPECTED, FIELDS, RULES, TABLE, failing, stored
 from tests.reference.cases import only_plan
 from tests.unit.rules.test_nested_fields import nested_plan
@@ -144,9 +144,8 @@ OTHER_KEYS = {
 
 def json_file(storage: Storage, *records: object) -> bytes:
     texts = [json.dumps(each) for each in records]
-    return packed(
-        ("\n".join(texts) if storage.format is Format.JSONL else f"[{','.join(texts)}]").encode(), storage.compression
-    )
+    text = "\n".join(texts) if storage.format is Format.JSONL else f"[{','.join(texts)}]"
+    return packed(around(storage, text.encode()), storage.compression)
 
 
 @pytest.mark.parametrize("storage", JSON, ids=lambda storage: storage.suffix)

@@ -17,6 +17,7 @@ from lakegate.contract.documents.document_tree import Notes, Place
 from lakegate.contract.file_formats import (
     DECIMAL_SEPARATORS,
     ENCODINGS,
+    LONGEST_PATH,
     MOST_SKIPPED,
     THOUSANDS_SEPARATORS,
     Csv,
@@ -188,6 +189,15 @@ def parent(place: Place) -> ParentReference:
     return ParentReference(contract, int(major), place.origin)
 
 
+def path_of_members(place: Place) -> str:
+    """Names of members of an object, of which each is one of the member before it."""
+    if len(place.text or "") > LONGEST_PATH or not re.fullmatch(r"[^.\x00-\x1f]+(\.[^.\x00-\x1f]+)*", place.text or ""):
+        raise InvalidValueError(
+            "the name of a member, or names with points between them, such as `data` or `result.items`"
+        )
+    return str(place.text)
+
+
 def column(place: Place) -> str:
     """The name of a column."""
     if not place.text:
@@ -304,7 +314,7 @@ POLICY = _keys_of(
     workflow=workflow,
     pull=pull,
 )
-STORAGE = _keys_of(Storage, format=one_of(Format, Format.UNKNOWN))
+STORAGE = _keys_of(Storage, format=one_of(Format, Format.UNKNOWN), records=path_of_members)
 OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", flag),
     "noticePeriod": ("notice_days", count),

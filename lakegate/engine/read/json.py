@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from lakegate.admission.file_signatures import BOM, has_mark
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.field_paths import column_path
-from lakegate.contract.file_formats import Compression, Format
+from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import repeats_name, size_name, typed_value
 from lakegate.engine.read.compressed_streams import unpack
@@ -194,19 +194,20 @@ class JsonSource(TextSource):
         """The texts of a share's records, some MiB at a time; UnreadableError if its object is damaged."""
         storage = self.plan.storage
         if storage.format is Format.JSON:
-            yield from self._elements(share.address, storage.compression)
+            yield from self._elements(share.address)
             return
         mark = BOM if share.start == 0 else b""
         for block, taken in self.read_blocks(share):
             yield (block.removeprefix(mark).removesuffix(b"\n").split(b"\n") if block else []), taken
             mark = b""
 
-    def _elements(self, address: str, compression: Compression) -> Iterator[Batch]:
+    def _elements(self, address: str) -> Iterator[Batch]:
         """The elements of an array."""
+        storage = self.plan.storage
         held: list[bytes] = []
         taken = size = 0
         with closing(self.store.stream(address)) as source:
-            for texts, packed in read_elements(unpack(source, compression)):
+            for texts, packed in read_elements(unpack(source, storage.compression), storage.path):
                 held, taken, size = held + texts, taken + packed, size + sum(map(len, texts))
                 if size >= SHARE_BYTES:
                     yield held, taken

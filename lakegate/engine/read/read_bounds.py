@@ -36,6 +36,13 @@ BROKEN = {
     "array": "the JSON array breaks off, or holds what is no JSON, or an element beyond 1 MiB: write it again, or as JSON lines",
     "array-depth": "the JSON array holds an element that is nested too deep: write it flatter",
     "array-encoding": "the JSON array is not valid UTF-8, which JSON is written in (RFC 8259): save it so",
+    "records": (
+        "the JSON object breaks off, or holds what is no JSON, a record beyond 1 MiB, or its records twice: write it again, "
+        "or as JSON lines"
+    ),
+    "records-depth": "the JSON object holds a value that is nested too deep: write it flatter",
+    "records-encoding": "the JSON object is not valid UTF-8, which JSON is written in (RFC 8259): save it so",
+    "no-records": "the JSON object has no array in {path} (`records`){members}: write it there, or declare where it stands",
     "footer": "the end of the file, where its schema and its index stand, is missing or damaged: was the upload cut off?",
     "shared": "the end of the file lists the same bytes as values of several columns or row groups: write it again",
     "page": f"the column {{name!r}} has a page of more than {MAX_PAGE >> 20} MiB: write pages of fewer rows or bytes",

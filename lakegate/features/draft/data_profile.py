@@ -422,7 +422,14 @@ def _plan(
             schema = READERS[storage.format](store).described(parts[filled].uri).schema
         fields = tuple(of_physical(*part) for part in schema.parts)
     else:
-        fields = of_json(_json_texts(open_json(plan, parts, store, heads)))
+        try:
+            fields = of_json(_json_texts(open_json(plan, parts, store, heads)))
+        except UnreadableError:
+            if not storage.records:
+                raise
+            # the first line of JSON lines, longer than the beginning that was looked at, is such an object, too
+            plan = replace(plan, storage=Storage(Format.JSONL, storage.compression))
+            fields = of_json(_json_texts(open_json(plan, parts, store, heads)))
     return replace(plan, fields=tuple(planned(fields).values())), fields
 
 

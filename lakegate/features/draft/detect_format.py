@@ -25,7 +25,7 @@ from lakegate.admission.file_signatures import (
     signature_of,
 )
 from lakegate.admission.header import HEAD, MAX_LINES, separator_note
-from lakegate.contract.file_formats import FORMATS, Compression, Csv, Format, Storage
+from lakegate.contract.file_formats import FORMATS, LONGEST_PATH, Compression, Csv, Format, Storage
 from lakegate.engine.read.data_source import Store, of_object
 from lakegate.engine.read.open_delivery import unpacked_beginning
 from lakegate.plan.request import StagedPart
@@ -223,12 +223,22 @@ def recognise_format(parts: tuple[StagedPart, ...], store: Store) -> tuple[Stora
                 found[number] = _recognise_storage(part, store)
     if not found:
         raise UnreadableError("empty", "the file is empty: it has not even a header").of_part(0)
+    found = _in_one_form(found)
     commonest, _ = Counter(storage for storage, _ in found.values()).most_common(1)[0]
     for number, (storage, _) in found.items():
         if storage != commonest:
             words = f"it is {declared_format(storage)}, and others are {declared_format(commonest)}"
             raise UnreadableError("forms", f"{words}: draft a contract for each format").of_part(number)
     return commonest, [found[number][1] if number in found else b"" for number in range(len(parts))]
+
+
+def _in_one_form(found: dict[int, tuple[Storage, bytes]]) -> dict[int, tuple[Storage, bytes]]:
+    """Storages of files; an object with few records is of the form that others have with many, as the last page of a list."""
+    wrapped = next((storage for storage, _ in found.values() if storage.records), None)
+    if wrapped is None:
+        return found
+    bare = Storage(Format.JSONL, wrapped.compression)
+    return {number: (wrapped if storage == bare else storage, text) for number, (storage, text) in found.items()}
 
 
 def _recognise_storage(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
@@ -253,7 +263,88 @@ def _recognise_storage(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
         if spec.signature and name.endswith(spec.suffix):
             words = f"the file is named as {spec.title}, but does not begin as one: is it damaged, or another file?"
             raise UnreadableError("other-format", words)
-    return Storage(_format_of(text, is_named=name.endswith(JSON_SUFFIXES)), compression), text
+    form = _format_of(text, is_named=name.endswith(JSON_SUFFIXES))
+    path = path_of_records(text) if form is Format.JSONL else ""
+    return Storage(Format.JSON if path else form, compression, path), text
+
+
+LEAST_RECORDS = 2
+"""Objects of a list that may be the records of the object around it."""
+
+
+def path_of_records(head: bytes) -> str:
+    """The member of one object, or `a.b` of a member of it, that has a list of more objects than the object has other members.
+
+    Empty where a text begins otherwise, or is several objects: JSON lines.
+    """
+    text = head.removeprefix(BOM).decode(errors="replace").strip()
+    is_whole = len(head) < HEAD
+    if not text.startswith("{") or (is_whole and not _is_json(text.encode())):
+        return ""
+    walk = _Members(text)
+    lists = list(walk.lists(0, ()))
+    if walk.is_closed is not is_whole:
+        return ""
+    objects, path = max(lists, default=(0, ()))
+    is_named = all(re.fullmatch(r"[^.\x00-\x1f]+", name) for name in path) and len(".".join(path)) <= LONGEST_PATH
+    return ".".join(path) if objects >= LEAST_RECORDS and objects >= walk.count and is_named else ""
+
+
+class _Members:
+    """The members of an object that a text begins with, of which the end may be cut off."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.count = 0
+        """Members of the whole object, that with the list among them."""
+        self.is_closed = False
+        """Whether the text has the end of the object."""
+
+    def lists(self, at: int, above: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The lists of objects in the object at a position: how many objects of it are there, and the path to it."""
+        at = self._past_space(at + 1)
+        while (key := self._value(at)) is not None and isinstance(key[0], str):
+            self.count += not above
+            at = self._past_space(self._past_space(key[1]) + 1)
+            value, path = self._value(at), (*above, key[0])
+            mark = self._text[at : at + 1]
+            if mark == "[" and (objects := self._objects(at)):
+                yield objects, path
+            elif mark == "{" and not above:
+                yield from self.lists(at, path)
+            if value is None:
+                return
+            at = self._past_space(value[1])
+            if self._text[at : at + 1] != ",":
+                break
+            at = self._past_space(at + 1)
+        self.is_closed = self.is_closed or (not above and self._text[at : at + 1] == "}")
+
+    def _objects(self, at: int) -> int:
+        """The number of objects at the beginning of a list; 0 where it has another element."""
+        count, at = 0, self._past_space(at + 1)
+        while (value := self._value(at)) is not None:
+            if not isinstance(value[0], dict):
+                return 0
+            count, at = count + 1, self._past_space(value[1])
+            if self._text[at : at + 1] != ",":
+                break
+            at = self._past_space(at + 1)
+        return count
+
+    def _value(self, at: int) -> tuple[object, int] | None:
+        """The value at a position and its end; None where the text ends before."""
+        try:
+            return _DECODE(self._text, at)
+        except (ValueError, RecursionError):
+            return None
+
+    def _past_space(self, at: int) -> int:
+        return _PAST_SPACE(self._text, at).end()  # type: ignore[union-attr] # no space is a match too
+
+
+_DECODE = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
+_PAST_SPACE = re.compile(r"[ \t\r\n]*").match
 
 
 def _format_of(text: bytes, *, is_named: bool) -> Format:

@@ -343,6 +343,8 @@ def _skipped(csv: Csv) -> Iterator[YamlEntry]:
 def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
     storage, csv, standard = profile.storage, profile.csv, Csv()
     yield YamlEntry("format", storage.format.value)
+    if storage.records:
+        yield YamlEntry("records", storage.records, f"suggested: {plural(profile.rows, 'object')} stand there")
     if storage.compression is not Compression.NONE:
         yield YamlEntry("compression", storage.compression.value)
     yield YamlEntry("additionalFields", "warn", "suggested: a column that nobody agreed on is reported")

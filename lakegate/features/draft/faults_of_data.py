@@ -48,6 +48,9 @@ def _words(column: ProfiledColumn) -> tuple[tuple[str, int], ...]:
 def _in_rows(profile: Profile) -> Iterator[str]:
     if profile.csv.skip_rows:
         yield f"{plural(profile.csv.skip_rows, 'line')} above the header: the draft skips so many in each file (csv.skipRows)"
+    if path := profile.storage.records:
+        objects = plural(profile.rows, "object")
+        yield f"{objects} in {path} of one object: they are the records (records: {path}); what is beside them is not checked"
     if profile.without_record:
         yield f"{plural(profile.without_record, 'row')} without a record, with no value or with totals: remove such rows"
     for column in profile.columns if profile.rows == 1 and profile.storage.format.is_json else ():

@@ -211,7 +211,7 @@ def _words(target: str, drafted: Drafted) -> list[str]:
     return [
         *_found(draft),
         (
-            f"{target}: drafted from {plural(profile.rows, 'row')} of {profile.storage.format.spec.title}: "
+            f"{target}: drafted from {plural(profile.rows, 'row')} of {profile.storage.title}: "
             f"{plural(draft.columns, 'column')}, {plural(draft.suggestions, 'suggestion')}"
         ),
         *_verdict(drafted),

@@ -17,7 +17,7 @@ from lakegate.admission.header import HEAD
 from lakegate.base.errors import InputError, LakegateError, NotFound
 from lakegate.contract.contract_model import Severity, Shape
 from lakegate.contract.delivery_policy import FieldTreatment
-from lakegate.contract.file_formats import Format
+from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.engine.read.avro import schema_in
 from lakegate.engine.read.data_source import AddressedFile, Store
@@ -123,7 +123,7 @@ def columns_in(plan: Plan, part: StagedPart, store: Store) -> Columns:
 def _of_json(plan: Plan, head: bytes) -> Columns:
     """Presence of fields in the whole records of a beginning."""
     reading = RowReader(plan.fields)
-    for text in _records(settle_format(plan.storage, head).format, head):
+    for text in _records(settle_format(plan.storage, head), head):
         try:
             value = parse_object(text)
         except MalformedError:
@@ -150,14 +150,14 @@ def _of_json(plan: Plan, head: bytes) -> Columns:
     return Columns((), tuple(absent), foreign=tuple(foreign))
 
 
-def _records(form: Format, head: bytes) -> Iterable[bytes]:
+def _records(storage: Storage, head: bytes) -> Iterable[bytes]:
     """The whole records of a text as it begins; none where the first one is longer."""
     is_whole = len(head) < HEAD
-    if form is Format.JSONL:
+    if storage.format is Format.JSONL:
         lines = head.removeprefix(BOM).split(b"\n")
         return lines if is_whole else lines[:-1]
     try:
-        return next(read_elements(iter([(head, 0)])))[0]
+        return next(read_elements(iter([(head, 0)]), storage.path))[0]
     except UnreadableError:
         if is_whole:
             raise

@@ -191,7 +191,7 @@ def _should_be_listed(dependencies: Dependencies, block: AnyBlock) -> bool:
 # ---- A copy in a folder ----
 
 
-DIALECT: Final = ("format", "compression", "csv")
+DIALECT: Final = ("format", "compression", "records", "csv")
 """Of a delivery, what its plan says, which a chain alone does not have."""
 
 
@@ -224,7 +224,9 @@ def copy_faults(
         yield "deliveries"
     for number, each in enumerate(document["deliveries"]):
         own = known.get(each["height"])
-        read = {name: each[name] for name in DIALECT} if dialect is None or own is None else dialect(own)
+        read = (
+            {name: each[name] for name in DIALECT if name in each} if dialect is None or own is None else dialect(own)
+        )
         if own is None or not _lists([each], [listed_delivery(own, erasures, read)], []):
             yield f"deliveries/{number}"
     yield from _faults_of_dataset(document, blocks, height)

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256, omit_default
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.contract.file_formats import Compression, Csv, Format
+from lakegate.contract.file_formats import LONGEST_PATH, Compression, Csv, Format
 from lakegate.gate.datasets.current_deliveries import NotCurrent
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
@@ -52,6 +52,8 @@ class AcceptedDelivery:
     """Sorted by key; together they are the delivery."""
     plan: Sha256
     """Digest of the plan by which it was accepted."""
+    records: Annotated[str, Bounds(1, LONGEST_PATH)] = omit_default("")
+    """Only of files that are one JSON object each: the members that lead to the array of records, with points between them."""
     waiver: Waiver | None = omit_default(None)
     """Only of a delivery that was rejected, and that a person let through."""
     slices: tuple[LedgerSlice, ...] | None = omit_default(None)

@@ -107,6 +107,6 @@ def _terms(body: bytes) -> Terms:
         has_companion=bool(plan.external),
         as_slices=policy.publish_as is PublishAs.PARQUET,
         snapshots=policy.merge_strategy is MergeStrategy.SNAPSHOT,
-        dialect={"format": read.format.value, "compression": read.compression.value, "csv": csv},
+        dialect={**encode(read), "csv": csv},
         policy=policy,
     )

@@ -137,6 +137,7 @@ def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent 
     own = [entry for entry in fields if entry["name"] not in COMMON]
     key, schema = _key(plan.policy, [str(entry["name"]) for entry in own]), {"fields": own}
     read = {**(_csv(plan) if step == "ReadStepCsv" else {}), "schema": schema}
+    read |= {"sub_path": plan.storage.records} if plan.storage.records else {}
     event = {"read_type": step, "read": read, "merge_type": merge, "merge": key}
     if plan.policy.pull is None:
         return OtherEvent("AddPushSource", {"source_name": SOURCE, **event})

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import COMPRESSIONS, Compression
-from lakegate.engine.read import compressed_streams
+from lakegate.engine.read import compressed_streams, json_texts
 from lakegate.engine.read.compressed_streams import unpack
 from lakegate.engine.read.json_texts import read_elements
 from lakegate.engine.read.read_bounds import BROKEN
@@ -184,6 +184,118 @@ def test_elements_of_an_array_are_the_same_however_it_is_cut(
     texts = [text for batch, _ in read_elements(pieces_of(content, size)) for text in batch]
 
     assert [json.loads(text) for text in texts] == found
+
+
+@given(
+    st.lists(VALUES, max_size=6),
+    st.lists(st.sampled_from(["data", "items", "a b", "é", ""]), min_size=1, max_size=3),
+    st.lists(st.tuples(st.text(max_size=3), VALUES, st.booleans()), max_size=4),
+    st.tuples(st.integers(1, 9), st.sampled_from([80, 1 << 20]), st.booleans(), st.sampled_from([None, 1])),
+)
+def test_records_in_a_member_are_those_of_the_whole_document(
+    found: list[object],
+    path: list[str],
+    beside: list[tuple[str, object, bool]],
+    drawn: tuple[int, int, bool, int | None],
+) -> None:
+    """Whatever stands before and behind them, however long, in whichever pieces, and with escapes in names."""
+    size, longest, ascii_only, indent = drawn
+    document: object = found
+    for at, name in enumerate(reversed(path)):
+        others = [(f"{key}{at}", value, is_before) for key, value, is_before in beside]
+        before = {key: value for key, value, is_before in others if is_before}
+        document = before | {name: document} | {key: value for key, value, is_before in others if not is_before}
+    content = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            json_texts, "LONGEST_RECORD", max([longest, *(4 * len(json.dumps(each, indent=1)) for each in found)])
+        )
+        texts = [text for batch, _ in read_elements(pieces_of(content, size), path) for text in batch]
+
+    assert [json.loads(text) for text in texts] == found
+
+
+def test_what_stands_beside_the_records_may_be_long() -> None:
+    """It is skipped piece by piece: a list and an object of 3 MiB before and behind the records."""
+    long = {"list": [{"a": ["x" * 1000]} for _ in range(3000)], "object": {f"k{at}": "y" * 1000 for at in range(3000)}}
+    content = json.dumps({"meta": long, "data": [1, {"data": []}], "more": long}).encode()
+
+    assert [text for batch, _ in read_elements(pieces_of(content, 1 << 20), ["data"]) for text in batch] == [
+        b"1",
+        b'{"data": []}',
+    ]
+
+
+WITHOUT_RECORDS = {
+    "another name": ('{"meta": {"data": []}, "items": [1]}', "there are 'meta', 'items'"),
+    "a value of none": ('{"data": null}', "no array in data (`records`); there are 'data'"),
+    "an object": ('{"data": {"a": [1]}}', "there are 'data'"),
+    "no members": ("{}", "no array in data (`records`): write it there"),
+    "names that may be values": ('{"ana.17@example.org\\u001b": 1}', "there are 'aaa.99@aaaaaaa.aaa?'"),
+    "many names": (json.dumps(dict.fromkeys("abcdefgh")), "there are 'a', 'b', 'c', 'd', 'e' and others"),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_RECORDS)
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_document_without_the_records_says_what_it_has(name: str, size: int) -> None:
+    """The members that stand where the path breaks off; names that may be values are masked."""
+    content, words = WITHOUT_RECORDS[name]
+
+    with pytest.raises(UnreadableError) as caught:
+        list(read_elements(pieces_of(content.encode(), size), ["data"]))
+
+    assert caught.value.finding.code == "no-records"
+    assert words in caught.value.finding.message
+
+
+def test_members_are_named_where_the_path_breaks_off() -> None:
+    """Those of the innermost object that it leads to."""
+    with pytest.raises(UnreadableError) as caught:
+        list(read_elements(pieces_of(b'{"status": 1, "result": {"total": 2, "rows": [1]}}', 7), ["result", "items"]))
+
+    assert caught.value.finding.message == (
+        "the JSON object has no array in result.items (`records`); there are 'total', 'rows': "
+        "write it there, or declare where it stands"
+    )
+
+
+DOCUMENTS = {
+    "nothing": "",
+    "an array": "[1]",
+    "an open brace": "{",
+    "an open array": '{"data": [1',
+    "an open object behind the array": '{"data": [1]',
+    "a comma too many": '{"data": [1],}',
+    "no comma": '{"data": [1] "a": 2}',
+    "a key that is no text": "{1: [1]}",
+    "no colon": '{"data" [1]}',
+    "more behind it": '{"data": [1]} {}',
+    "the records twice": '{"data": [1], "data": [2]}',
+    "the way to the records twice": '{"data": [1], "d\\u0061ta": 1}',
+    "a word beside": '{"a": nul, "data": [1]}',
+    "a text of 3 MiB beside": f'{{"a": "{"x" * (3 << 20)}", "data": []}}',
+    "a name of 3 MiB": f'{{"{"x" * (3 << 20)}": 1, "data": []}}',
+    "a record of 3 MiB": f'{{"data": ["{"x" * (3 << 20)}"]}}',
+    "no JSON in a long list beside": f'{{"a": [{"[1]," * (1 << 20)} nul], "data": []}}',
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_what_is_no_whole_document_has_no_good_end(name: str) -> None:
+    """It is never taken for the records that were read before it broke."""
+    with pytest.raises(UnreadableError) as caught:
+        list(read_elements(pieces_of(DOCUMENTS[name].encode(), 1 << 20), ["data"]))
+
+    assert caught.value.finding.code == "records"
+
+
+def test_a_document_is_utf_8_and_not_too_deep() -> None:
+    """As arrays are."""
+    for content, code in (('{"ação": 1}'.encode("latin-1"), "records-encoding"), (b'{"a":' * 50_000, "records-depth")):
+        with pytest.raises(UnreadableError) as caught:
+            list(read_elements(pieces_of(content, 1 << 20), ["data"]))
+        assert caught.value.finding.code == code
 
 
 ARRAYS = {

@@ -81,6 +81,20 @@ def test_elements_of_an_array_are_records(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("codec", Compression)
+def test_elements_of_an_array_in_an_object_are_records(codec: Compression, tmp_path: Path) -> None:
+    """As those of an array: what stands beside it, also under the same names, is none."""
+    content = (
+        b'\xef\xbb\xbf{"id": 0, "meta": [{"id": 9}], "result": {"items": '
+        b'[{"id": 1,\n"name": "a"},{"id":2}, [3]], "more": {"items": [1]}}, "items": []}\n'
+    )
+    storage = Storage(Format.JSON, codec, "result.items")
+    found = read(replace(plan(), storage=storage), tmp_path, packed(content, codec))
+
+    assert [row["id"] for row in found.texts] == ["1", "2"]
+    assert (set(found.malformed), found.lines) == ({("object", 1, 2)}, {0: 3})
+
+
+@pytest.mark.parametrize("codec", Compression)
 @pytest.mark.parametrize("share", [1, 50, 51, 52, 1000])
 def test_a_line_is_read_by_the_share_in_which_it_begins(
     codec: Compression, share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -142,6 +156,25 @@ def test_an_object_without_a_good_end_is_unreadable(code: str, tmp_path: Path) -
         read(plan(codec, form), tmp_path, content)
 
     assert refused.value.finding.code == code
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b'{"rows": []}', "no-records"),
+        (b'{"data": [{"id": 1}]', "records"),
+        (b"[]", "json-array"),
+        (b" \n", "not-json"),
+        (b"", "empty"),
+    ],
+)
+def test_an_object_without_its_records_is_unreadable(content: bytes, code: str, tmp_path: Path) -> None:
+    """Each with the words for it."""
+    with pytest.raises(UnreadableError) as refused:
+        read(replace(plan(), storage=Storage(Format.JSON, records="data")), tmp_path, content)
+
+    assert refused.value.finding.code == code
+    assert "data" in refused.value.finding.message or code == "records"
 
 
 def random_line(random: random.Random) -> bytes:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
+from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import LogicalType
+from lakegate.features.draft.detect_format import path_of_records
 from lakegate.verdict.verdict import Verdict
 from tests.engine.drafted import drafted, judged
 
@@ -60,11 +63,64 @@ def test_a_word_of_totals_in_records_is_a_value(extra: list[str], tmp_path: Path
 def test_the_list_of_an_only_record_is_named(tmp_path: Path) -> None:
     """The records of a response of an interface are one value of one record."""
     path = tmp_path / "data.json"
-    path.write_text('{"meta": {"n": 2}, "data": [{"id": 1}, {"id": 2}]}')
+    path.write_text('{"id": 7, "customer": "Ana", "items": [{"id": 1}, {"id": 2}]}')
 
     assert drafted(path).draft.faults == (
-        "2 objects in the list data of the only record: write each of them as a record of its own",
+        "2 objects in the list items of the only record: write each of them as a record of its own",
     )
+
+
+@pytest.mark.parametrize("rows", [3, 20_000])
+def test_a_list_in_one_object_is_drafted_as_its_records(rows: int, tmp_path: Path) -> None:
+    """The response of an interface: also where it is longer than the beginning that decides, and has pages with few records."""
+    path, last = tmp_path / "page1.json", tmp_path / "page2.json"
+    records = [{"id": at, "name": f"n{at}"} for at in range(rows)]
+    path.write_text(json.dumps({"meta": {"n": rows}, "result": {"items": records}, "next": None}, indent=1))
+    last.write_text(json.dumps({"meta": {"n": rows}, "result": {"items": [{"id": rows, "name": "z"}]}, "next": None}))
+    found = drafted(path, last)
+
+    assert found.plan.storage == Storage(Format.JSON, records="result.items")
+    assert ([column.name for column in found.profile.columns], found.profile.rows) == (["id", "name"], rows + 1)
+    assert f"records: result.items  # suggested: {rows + 1:,} objects stand there\n" in found.draft.text
+    assert found.draft.faults[0] == (
+        f"{rows + 1:,} objects in result.items of one object: they are the records (records: result.items); "
+        "what is beside them is not checked"
+    )
+    assert judged(found.plan, path, last).verdict in {Verdict.ACCEPTED, Verdict.ACCEPTED_WITH_WARNINGS}
+
+
+def test_long_lines_with_a_list_are_json_lines(tmp_path: Path) -> None:
+    """The first line alone is longer than the beginning that decides, and looks as one object with its records."""
+    path = tmp_path / "data.jsonl"
+    line = json.dumps({"id": 1, "parts": [{"part": at, "text": "x" * 90} for at in range(5000)]})
+    path.write_text(f"{line}\n{line}\n")
+    found = drafted(path)
+
+    assert found.plan.storage == Storage(Format.JSONL)
+    assert [column.name for column in found.profile.columns] == ["id", "parts"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('{"data": [{"a": 1}, {"a": 2}]}', "data"),
+        ('{"a": [{"b": 1}, {"b": 1}], "c": [{"b": 1}, {"b": 1}, {"b": 2}]}', "c"),
+        ('{"d\\u0061ta": [{}, {}]}', "data"),
+        ('\ufeff {"data": [{"a": 1}, {"a": 2}]} \n', "data"),
+        ('{"data": [{"a": 1}, {"a": 2}]}\n{"data": []}', ""),
+        ('{"data": [{"a": 1}, {"a": 2}]', ""),
+        ('{"data": [{"a": 1}, 2, {"a": 3}]}', ""),
+        ('{"data": [1, 2]}', ""),
+        ('{"a.b": [{"a": 1}, {"a": 2}]}', ""),
+        ('{"a": 1, "b": 2, "c": [{"a": 1}, {"a": 2}]}', ""),
+        ('{"a": {"b": {"c": [{"a": 1}, {"a": 2}]}}}', ""),
+        ("{}", ""),
+        ("[{}]", ""),
+    ],
+)
+def test_the_records_of_one_object_are_a_list_of_more_objects_than_it_has_members(text: str, path: str) -> None:
+    """In the object, or in a member of it; JSON lines and single records have none."""
+    assert path_of_records(text.encode()) == path
 
 
 def test_row_numbers_of_pandas_are_no_column(tmp_path: Path) -> None:

@@ -99,6 +99,14 @@ def test_how_deliveries_are_read(format_: Format, step: str | None) -> None:
     assert found is None or found.value["read"]["schema"] == {"fields": [ID]}
 
 
+def test_where_the_records_of_a_json_object_stand() -> None:
+    """ODF has the path in the same form."""
+    found = source_event(replace(PLAN, storage=Storage(Format.JSON, records="result.items")), FIELDS)
+
+    assert found is not None
+    assert found.value["read"] == {"schema": {"fields": [ID]}, "sub_path": "result.items"}
+
+
 @pytest.mark.parametrize(("nulls", "stated"), [((), {}), (("-",), {"null_value": "-"}), (("-", "NA"), {})])
 def test_the_dialect_of_csv(nulls: tuple[str, ...], stated: dict[str, str]) -> None:
     """As the contract has it; of several words for null, ODF can have none."""
