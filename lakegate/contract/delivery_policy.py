@@ -88,6 +88,16 @@ class Replaces(Enum):
     """The one whose rows have the same value in a column."""
 
 
+class Anomalies(Enum):
+    """The numbers of an accepted delivery that are warned of, because the last deliveries had others."""
+
+    BOTH = "both"
+    """Smaller and larger ones."""
+    DECREASE = "decrease"
+    """Smaller ones; of shares of bad rows, and of delays, larger ones, as always."""
+    IGNORE = "ignore"
+
+
 class DeliveryUnit(Enum):
     """The objects of one delivery, and the object that completes it."""
 
@@ -183,6 +193,8 @@ class Policy:
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
     pull: Pull | None = None
     """None: deliveries are brought."""
+    anomalies: Anomalies = omit_default(Anomalies.BOTH)
+    """Whether a delivery is compared with those before it: a warning, whatever the mode, and never a refusal."""
     file_names: FileNames | None = omit_default(None)
     """The pattern of the name of each file; None: any."""
     replaces: Replaces = omit_default(Replaces.NOTHING)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from lakegate.base.extension_points import names
 from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, encode, omit_default
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.gate.delivery.delivery_row import FailureCause, Waiver, Workload
+from lakegate.gate.delivery.delivery_row import Anomaly, FailureCause, Waiver, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ports import Message
@@ -69,6 +69,8 @@ class EventBody:
     """Of a rejected delivery that a person let through."""
     supersedes: Annotated[tuple[Exact, ...], Bounds(1)] = omit_default(())
     """Of an accepted delivery the heights of those in whose place it comes; absent for none."""
+    anomalies: Annotated[tuple[Anomaly, ...], Bounds(1)] = omit_default(())
+    """What is unusual of a published delivery, by the last ones of its dataset; absent where nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ def message(
         report=uri_of(dependencies.places.lake, workload),
         waiver=workload.waiver if workload.state is State.PUBLISHED else None,
         supersedes=supersedes,
+        anomalies=workload.anomalies,
     )
     kind = workload.state.lower()
     return Message(message_id(workload), workload.id, kind, json.dumps(encode(body), sort_keys=True), dependencies.now)

@@ -14,8 +14,9 @@ workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<d
 ledger     `chain`, `height`        one row a block; the head of the chain at height -1; `event#<id>`, at height 0,
                                     for each record; `workload#<id>`, at height 0, for each delivery that has a
                                     block; the index of finished deliveries: `<chain>#verdict#<verdict>`,
-                                    `<chain>#rule#<digest>`; the key that signs a chain: `<chain>#key`, at height 0;
-                                    the last delivery of a name: `<chain>#name#<digest>`, at height 0
+                                    `<chain>#rule#<digest>`; their numbers: `<chain>#verdict#numbers`; the key that
+                                    signs a chain: `<chain>#key`, at height 0; the last delivery of a name:
+                                    `<chain>#name#<digest>`, at height 0
 =========  =======================  ================================================================================
 
 Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open workloads, `held#<line>` for those that are HELD,

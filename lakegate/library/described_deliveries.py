@@ -17,6 +17,7 @@ from lakegate.gate.datasets.delivery_standing import DeliveryStanding, standing_
 from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import (
     CAUSE_TEXTS,
+    Anomaly,
     ApprovalAnswer,
     FailureCause,
     Pin,
@@ -248,6 +249,8 @@ class DeliveryStatus:
     """The outcomes of its checks, if it was measured."""
     corrects: str | None = field(default=None, kw_only=True, metadata={OMITTED: True})
     """The rejected delivery that it corrects, as its producer says."""
+    anomalies: tuple[Anomaly, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
+    """What is unusual of an accepted one, by those before it."""
     next: NextDataset | None = field(default=None, kw_only=True, metadata={OMITTED: True})
     """What replaces its dataset; of one delivery, not in lists."""
 

@@ -19,6 +19,7 @@ MAX_BARS: Final = 90
 MAX_REASONS_OF_DATASET: Final = 10
 MAX_RULES: Final = 1_000
 """Rules in the table."""
+MAX_ANOMALIES: Final = 20
 SHOWN_VERDICTS: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPTED)
 """In a column, from its top."""
 
@@ -46,6 +47,8 @@ class ReportedDelivery:
     """Rules that failed or warned; None where the entry of the index cannot be read."""
     youngest: datetime | None = None
     """The latest event time in the data; None where the contract names none."""
+    anomalies: tuple[str, ...] = ()
+    """What was unusual of it, in words."""
 
 
 @dataclass(slots=True)
@@ -109,6 +112,13 @@ class DatasetHistory:
     def title(self) -> str:
         """The name of the contract and the dataset without the contract's id; the whole name where there is no other."""
         return f"{self.name}: {self.dataset.rpartition('/')[2]}" if self.name else self.dataset
+
+    @property
+    def anomalies(self) -> list[tuple[datetime, str]]:
+        """What was unusual of deliveries, each with the time of the delivery; the newest first."""
+        newest = reversed(self.deliveries)
+        found = [(delivery.at, text) for delivery in newest for text in delivery.anomalies]
+        return found[:MAX_ANOMALIES]
 
     def counted(self, verdict: Verdict) -> int:
         """Deliveries with a verdict."""

@@ -104,7 +104,7 @@ def _table(found: tuple[FinishedDelivery, ...]) -> Grid:
         (
             str(each.height),
             each.at[:19],
-            f"{each.verdict} ({each.not_current})" if each.not_current else each.verdict,
+            _verdict(each),
             each.contract_version or "",
             *("" if number is None else f"{number:,}" for number in (each.rows, each.rejected_rows)),
             _rules(each.rules),
@@ -114,6 +114,11 @@ def _table(found: tuple[FinishedDelivery, ...]) -> Grid:
         for each in found
     )
     return Grid(COLUMNS, rows, NUMBERS, [column for column in COLUMNS if column not in FOLDED])
+
+
+def _verdict(each: FinishedDelivery) -> str:
+    notes = ", ".join(filter(None, (each.not_current, "anomaly" if each.anomalies else None)))
+    return f"{each.verdict} ({notes})" if notes else each.verdict
 
 
 def _rules(rules: tuple[BrokenRule, ...]) -> str:

@@ -93,6 +93,14 @@ class Freshness:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportedAnomaly:
+    """What was unusual of a delivery."""
+
+    at: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetReport:
     """The history of a dataset over some time."""
 
@@ -109,6 +117,8 @@ class DatasetReport:
     rules: tuple[RuleShare, ...]
     reasons: tuple[ReasonCount, ...]
     freshness: Freshness
+    anomalies: tuple[ReportedAnomaly, ...]
+    """The newest first."""
     next: NextDataset | None = omit_default(None)
     """What replaces it."""
 
@@ -148,6 +158,7 @@ def _in_words(found: DatasetHistory, days: int, page: Path | None) -> Iterator[W
     about = f"{found.title} ({', '.join(filter(None, (found.dataset, found.owner and f'owner: {found.owner}')))})"
     yield f"{about if found.name else found.dataset}, {plural(days, 'day')}: {counts}"
     yield from last_times(found)
+    yield from (f"Anomaly at {at:%Y-%m-%d %H:%M} UTC: {text}" for at, text in found.anomalies[:SHOWN])
     if broken := [rule for rule in found.rules if rule.passed < rule.measured]:
         rows = (
             (
@@ -177,6 +188,7 @@ def _dataset_report(found: DatasetHistory, following: NextDataset | None) -> Dat
         deliveries={word.value: found.counted(word) for word in WORDS},
         reasons=tuple(itertools.starmap(ReasonCount, found.reasons)),
         freshness=Freshness(None if limit is None else float(limit), ages),
+        anomalies=tuple(ReportedAnomaly(at.isoformat(), text) for at, text in found.anomalies),
         next=following,
     )
 

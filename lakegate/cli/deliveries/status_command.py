@@ -234,6 +234,7 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
         yield "replaces", f"the delivery {_others(*one.supersedes)}"
     yield from _person(one)
     yield from (("reason", reason) for reason in one.reasons)
+    yield from (("anomaly", anomaly.text) for anomaly in one.anomalies)
     if one.problem:
         yield "problem", f"{one.problem} (docs/operator.md)"
     if known := _counts(one):
@@ -342,7 +343,8 @@ def reasons(  # noqa: PLR0913 - a command has these options
         return CommandResult(found, chain(delivery_in_words(found), written))
     words: list[Word] = [f"{one.key} (workload {one.workload})"]
     words += [lambda console: show(console, measured, show_all=show_all, advice=tuple(written), rows=samples)]
-    words += [*filter(is_of_gate, one.reasons), *(f"The data is at {place}" for place in one.where)]
+    words += [*filter(is_of_gate, one.reasons), *(f"Anomaly: {anomaly.text}" for anomaly in one.anomalies)]
+    words += [*(f"The data is at {place}" for place in one.where)]
     words += _repair(one, measured, rows)
     return CommandResult(found, words)
 

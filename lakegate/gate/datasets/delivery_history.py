@@ -145,6 +145,7 @@ def _delivery(entry: FinishedDelivery, blocks: dict[int, Block]) -> ReportedDeli
         entry.rows,
         entry.rules if entry.indexed else None,
         datetime.fromisoformat(span[1]) if span else None,
+        entry.anomalies,
     )
 
 

@@ -140,6 +140,7 @@ def _facts(turn: DeliveryTurn, delivery: Delivery, latest: Sequence[FinishedDeli
         yield "Completed", f"{_time(at)}, after {max((at - began).total_seconds(), 0):.1f} s"
     if row.cost is not None:
         yield "Cost", _cost(row.cost)
+    yield from (("Anomaly", anomaly.text) for anomaly in row.anomalies)
     yield "The data is at", ", ".join(places_of(turn.gate, delivery))
 
 

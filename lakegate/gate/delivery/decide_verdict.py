@@ -254,7 +254,7 @@ def measured_result(turn: DeliveryTurn) -> bytes | None:
 # ---- The decision on a `result.json`, imported with the first result ----
 
 
-_plan = lru_cache(maxsize=16)(Plan.from_bytes)
+read_plan = lru_cache(maxsize=16)(Plan.from_bytes)
 """Plans are content-addressed: a Lambda that judges many deliveries of a dataset reads its plan once."""
 
 
@@ -274,7 +274,7 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
 
     Only the judge function can report that a delivery does not fit; a job that does has no result.
     """
-    compiled, measured = _plan(plan), Result.from_bytes(result)
+    compiled, measured = read_plan(plan), Result.from_bytes(result)
     if not is_of_attempt(measured, workload):
         raise InputError("the result belongs to another attempt")
     if measured.does_not_fit:
@@ -329,7 +329,7 @@ def report_of(turn: DeliveryTurn, *, of_parts: bool = False) -> Report | None:
 
 def _report(plan: bytes, result: bytes, decision: Decision | None, files: tuple[str, ...]) -> Report:
     """The verdict is the one that was decided, whatever is computed today."""
-    compiled, measured = _plan(plan), Result.from_bytes(result)
+    compiled, measured = read_plan(plan), Result.from_bytes(result)
     judgement = judge(compiled, measured)
     if decision is not None:
         judgement = replace(judgement, verdict=Verdict(decision.verdict))

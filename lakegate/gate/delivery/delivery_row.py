@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
-from lakegate.base.json_codec import DOCUMENT_NAME, EXTENSIONS, NotEmpty, decoder, encode, sha256_of
+from lakegate.base.json_codec import DOCUMENT_NAME, EXTENSIONS, Exact, NotEmpty, decoder, encode, sha256_of
 from lakegate.base.timestamps import instant_of
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.delivery.protocol import State
@@ -272,6 +272,29 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Anomaly:
+    """A number of an accepted delivery outside of what the last deliveries had. It is no part of the verdict."""
+
+    measure: NotEmpty
+    """`rows`, `rejected-rows`, `gap`, `nulls`, `failing-rows`, `distinct-values`, `age` or `value`."""
+    subject: str
+    """The id of the check that measured it, or the field; empty of the whole delivery."""
+    value: float
+    """Shares from 0 to 1, durations in seconds."""
+    low: float | None
+    """The smallest usual number; None: smaller ones are not warned of."""
+    high: float | None
+    median: float
+    """Of the deliveries that it is compared with."""
+    deliveries: Exact
+    """Their number."""
+    season: str
+    """The weekday or month in which they all landed, in the plural: `Mondays`; empty: in any."""
+    text: NotEmpty
+    """All of it as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
     """The person who approved, declined or cancelled, when, and why."""
 
@@ -381,6 +404,8 @@ class Workload(NamedTuple):
     answer: ApprovalAnswer | None = None
     height: int = -1
     """Of its block in the chain of its pin; -1: it has none."""
+    anomalies: tuple[Anomaly, ...] = ()
+    """What is unusual of an accepted one, by the blocks below its own: found with its commit."""
     extensions: str = "{}"
     """Members of the row that are those of features, or of a newer release, as text: the core keeps them unread."""
     tries: int = 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
 from lakegate.admission.multi_file_delivery import name_of
 from lakegate.base.errors import ConditionFailed, NotFound, TransactionConflict
@@ -234,6 +234,7 @@ def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple
             continue  # another delivery was committed since the head was read
         now = turn.now
         after = turn.row._replace(state=to, height=head.height + 1, due_at=now + turn.gate.timing.lease)
+        after = _compared(turn.moved(after), result)
         supersedes = () if replaced is None else (replaced,)
         block = _block(turn.moved(after), head, result, objects, supersedes)
         news = message(turn.gate, after, block.height, subscribers, supersedes)
@@ -252,6 +253,21 @@ def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple
         else:
             return after
     raise TransactionConflict
+
+
+Comparison: TypeAlias = Callable[[DeliveryTurn, Result], Workload]
+"""A row of the extension point `history comparisons`: the row of an accepted delivery that is about to be committed, with what
+is unusual of it. It follows from the blocks below its own alone, and changes no verdict."""
+
+
+def _compared(turn: DeliveryTurn, result: Result | None) -> Workload:
+    """The row after all comparisons; as it is of a delivery that is rejected, let through or was not measured."""
+    if result is None or turn.row.state is not State.PUBLISHED or turn.row.waiver is not None:
+        return turn.row
+    comparisons: Iterator[Comparison] = load_extensions("history comparisons")
+    for compare in comparisons:
+        turn = turn.moved(compare(turn, result))
+    return turn.row
 
 
 def _subscribers(dependencies: Dependencies, pin: Pin) -> tuple[EventSubscriber, ...]:

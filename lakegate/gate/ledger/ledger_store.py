@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from lakegate.admission.refusals import is_code
 from lakegate.base.errors import UnreadableItem
 from lakegate.base.extension_points import load_extensions
-from lakegate.base.json_codec import MAX_INTEGER, UNWRITTEN, decode, encode, select_fields, sha256_of
+from lakegate.base.json_codec import MAX_INTEGER, OMITTED, UNWRITTEN, decode, encode, select_fields, sha256_of
 from lakegate.gate.delivery.delivery_row import Decision, EnforcedVerdict, Workload, workload_row
 from lakegate.gate.delivery_store import Expected, RowConditions, fenced, message_row
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, Head, Record, canonical, from_json
@@ -77,6 +77,8 @@ class FinishedDelivery:
     """False where the entry cannot be read: this one is made of the block, which does not have the rules."""
     not_current: str | None = None
     """Of an accepted one that is not part of the current state now: `recalled` or `superseded`. No entry has it."""
+    anomalies: tuple[str, ...] = field(default=(), metadata={OMITTED: True})
+    """What is unusual of an accepted one, in words."""
     producer: str = field(default="", metadata=UNWRITTEN)
     """The folder of the landing bucket: text of the producer's. Empty where the entry cannot be read."""
 
@@ -90,6 +92,7 @@ def entry_of(block: Block, workload: Workload) -> FinishedDelivery:
         rejected_rows=decision.counts.rejected_rows if decision.counts else block.rejected_rows,
         rules=broken_rules(decision),
         enforced=decision.enforced,
+        anomalies=tuple(anomaly.text for anomaly in workload.anomalies),
         producer=landed.key.rpartition("/")[0] + "/",
         indexed=True,
     )

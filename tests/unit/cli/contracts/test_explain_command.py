@@ -174,7 +174,7 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 PRODUCT = [*(ROOT / "lakegate").rglob("*.py"), *(ROOT / "functions").rglob("*.py")]
 PRINTED_BY = (
     *("Verdict", "State", "Status", "DatasetStatus", "FailureCause", "Wrong", "Damage", "RouteFault", "RefusalReason"),
-    *("AnchorFlaw", "PullOutcome", "PullStatus", "RevalidationEnd"),
+    *("AnchorFlaw", "PullOutcome", "PullStatus", "RevalidationEnd", "Measure"),
 )
 """Enumerations whose values people see in commands, pages or events."""
 INTERNAL = {
@@ -196,6 +196,8 @@ INTERNAL = {
         "Format",
         "Compression",
         "FieldTreatment",
+        "Anomalies",
+        "Scale",
         "Mode",
         "OnReject",
         "Duplicates",
