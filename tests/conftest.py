@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ settings.register_profile(
 )  # `make mutation`: the first failing example decides, and it is the same each time
 settings.load_profile("patient")  # how long an example takes depends more on the machine than on the code
 
+os.environ["XDG_CONFIG_HOME"] = os.devnull  # no test asks the stack that a person has remembered (`lakegate use`)
 HERE = Path(__file__).parent
 SLOW = (
     *(HERE / name for name in ("agreement", "engine", "golden", "mutation", "security")),

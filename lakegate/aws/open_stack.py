@@ -154,8 +154,22 @@ def open_deployed(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator
             sys.stderr.write(f"lakegate: left out: {escaped(str(unreadable))}; lakegate doctor has the remedy\n")
 
 
+class RememberedName(str):
+    """The name of a stack that a person named in an earlier command: the first time that it is asked, that is said."""
+
+    __slots__ = ("is_told",)
+
+    def tell(self, *, local: bool) -> None:
+        """Say it on standard error, once."""
+        if not getattr(self, "is_told", False):
+            self.is_told = True
+            sys.stderr.write(f"lakegate: asks {'the local stack' if local else f'the stack {self}'} (`lakegate use`)\n")
+
+
 def enter_stack(name: str, *, local: bool) -> str:
     """The name of the stack. With `local`, this process knows the embedded AWS from here on, and no other."""
+    if isinstance(name, RememberedName):
+        name.tell(local=local)
     return _into_the_local_stack(name) if local else name
 
 

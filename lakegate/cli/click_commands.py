@@ -15,6 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from lakegate.base.text import first_paragraph
+from lakegate.cli import remembered_stack
 
 F = TypeVar("F", bound=Callable[..., None])
 CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
@@ -74,13 +75,13 @@ class CommandGroup:
 
 
 class _Command(click.Command):
-    """A command that names all that is missing at once."""
+    """A command that names all that is missing at once, and asks the remembered stack unless it is told another one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The rest of the words; UsageError where several required values are missing."""
         given = list(args)
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except click.MissingParameter:
             values, _, _ = self.make_parser(ctx).parse_args(given)
             required = (each for each in self.params if each.required)
@@ -90,6 +91,8 @@ class _Command(click.Command):
             raise click.UsageError(
                 f"Missing: {', '.join(each.get_error_hint(ctx) for each in missing)}.", ctx
             ) from None
+        remembered_stack.apply(ctx)
+        return rest
 
 
 def click_command(name: str, function: Callable[..., None]) -> click.Command:

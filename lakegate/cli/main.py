@@ -84,6 +84,7 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "restore": "lakegate.cli.datasets.restore_command:restore",
     },
     "This machine": {
+        "use": "lakegate.cli.stack.use_command:use",
         "local": "infra.local.local_command:app",
         "demo": "infra.local.demo_command:demo",
     },

@@ -128,7 +128,7 @@ def report(
     dependencies: Dependencies,
     dataset: OptionalDatasetName = None,
     *,
-    page: Annotated[Path | None, Option("--html", help=HTML)] = None,
+    page: Annotated[Path | None, Option("--html", "--output", help=HTML)] = None,
     days: Days = 30,
 ) -> CommandResult[DatasetReport | DatasetsOverview]:
     """Show how a dataset has done: deliveries over time, freshness and its service level, reasons, how often each rule passed.

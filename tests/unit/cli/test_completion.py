@@ -27,7 +27,7 @@ sys.stderr.write(json.dumps(sorted(each for each in sys.modules if each.startswi
 """
 AWS = ("aws_lambda_powertools", "boto3", "botocore")
 WITH_RE = ("retire", "reactivate", "reasons", "recall", "replay", "resume", "redrive", "report", "restore")
-FRAME = {f"lakegate.cli.{name}" for name in ("click_commands", "main", "terminal")}
+FRAME = {f"lakegate.cli.{name}" for name in ("click_commands", "main", "remembered_stack", "terminal")}
 """What every command imports."""
 
 

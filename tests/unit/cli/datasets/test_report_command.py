@@ -65,7 +65,7 @@ def test_a_page_of_all_is_refused_where_it_cannot_be_written(lakegate: Lakegate,
     """Before the stack is asked; an empty registry has an empty page."""
     (tmp_path / "file").write_text("")
     page = tmp_path / "empty.html"
-    told = lakegate.ok("report", "--html", str(page))
+    told = lakegate.ok("report", "--output", str(page))
 
     assert "name a file that ends in .html" in str(lakegate("report", "--html", "x.txt").exception)
     assert "this is a file; name a folder" in str(lakegate("report", "--html", str(tmp_path / "file")).exception)

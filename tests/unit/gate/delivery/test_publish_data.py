@@ -215,7 +215,7 @@ def test_a_token_means_one_transaction_for_ten_minutes() -> None:
     while call.effect is not Effect.COMMIT:
         call = steps.send(call.do())
     call.do()
-    block, after, _, message = call.do.args  # type: ignore[attr-defined]  # the call is a partial
+    block, after, _, message, *_ = call.do.args  # type: ignore[attr-defined]  # the call is a partial
     with pytest.raises(IdempotencyMismatch):
         env.memory.ledger.commit(block, after, Expected(State.STAGED, 0), message)
     env.memory.clock.sleep(601)
