@@ -694,6 +694,7 @@ def _column(
         own.values,
         parts,
         field.others,
+        field.strays,
     )
 
 

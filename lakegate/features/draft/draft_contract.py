@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import ROUND_CEILING, Decimal
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -335,6 +336,21 @@ def _separators(csv: Csv) -> Iterator[YamlEntry]:
         yield YamlEntry("thousandsSeparator", csv.thousands_separator, "suggested: numbers are written so")
 
 
+TOLERATED = Decimal("0.2")
+"""The share of the rows up to which those with a value of another kind are rejected alone."""
+
+
+def _row_by_row(profile: Profile) -> Iterator[YamlEntry]:
+    """The tolerance for values that are of another kind than most of their column."""
+    strays = sum(column.strays for column in profile.columns if column.shape is not Shape.ANY)
+    if strays and strays <= TOLERATED * profile.rows and profile.storage.splits_rows:
+        most = (Decimal(strays) / profile.rows).quantize(Decimal("0.01"), ROUND_CEILING) + Decimal("0.01")
+        yield YamlEntry(
+            "onReject", "rows", "suggested: rows with a value of another kind are kept apart; file: no row goes on"
+        )
+        yield YamlEntry("maxRejectedShare", most, f"suggested: {share(strays, profile.rows)} have such a value")
+
+
 def _skipped(csv: Csv) -> Iterator[YamlEntry]:
     if csv.skip_rows:
         yield YamlEntry("skipRows", csv.skip_rows, f"suggested: the header stands in line {csv.skip_rows + 1}")
@@ -350,6 +366,7 @@ def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
     yield YamlEntry("additionalFields", "warn", "suggested: a column that nobody agreed on is reported")
     if not storage.format.is_json:
         yield YamlEntry("missingFields", "forbid", "suggested: every delivery has all columns")
+    yield from _row_by_row(profile)
     if storage.format is Format.CSV:
         stand = plural(len(csv.null_values), "word stands", "words stand")
         nulls = f"suggested: {stand} where values of another type do"

@@ -72,4 +72,4 @@ def _in_columns(profile: Profile, names: dict[str, str]) -> Iterator[str]:
         for part in column.inner():
             if part.others and part.shape is not Shape.ANY:
                 place = name if part is column else f"{name}, {part.name}"
-                yield f"{place}: {part.others}: write all of them as one kind"
+                yield f"{place}: {part.others}: write all of them as one kind (the draft has the commonest)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.base.text import plural
@@ -81,6 +81,8 @@ class ProfiledColumn:
     parts: tuple[ProfiledColumn, ...] = ()
     others: str = ""
     """In words, the numbers of values by kind, where some are not of the main one; empty where all are."""
+    strays: int = 0
+    """Values of other kinds than the main one."""
 
     @property
     def meaning(self) -> LogicalType:
@@ -134,6 +136,8 @@ class FoundField:
     physical: str | None = None
     parts: tuple[FoundField, ...] = ()
     others: str = ""
+    """As in `ProfiledColumn`."""
+    strays: int = 0
     """As in `ProfiledColumn`."""
 
 
@@ -238,18 +242,23 @@ def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
     return tuple(_of_tokens(key, member) for key, member in top.members.items())
 
 
-MAIN = 0.8
-"""The share of the values from which on their commonest kind is the one that is meant."""
+MAIN = 0.5
+"""The share of the values above which their commonest kind is the one that is meant."""
 
 
 def _of_tokens(name: str, tokens: JsonTokens) -> FoundField:
     """The field of a place: of its main kind, if most values are of it; the others are named, and fail the check of its type."""
+    found = _of_main_kind(name, tokens)
+    return found if not found.others else replace(found, strays=tokens.kinds.total() - max(tokens.kinds.values()))
+
+
+def _of_main_kind(name: str, tokens: JsonTokens) -> FoundField:
     if not tokens.kinds:
         return FoundField(name, LogicalType.STRING)
     (kind, count), *rest = tokens.kinds.most_common()
     others = " and ".join(plural(values, word) for word, values in tokens.kinds.most_common()) if rest else ""
     others = others and f"its values are of several kinds ({others})"
-    if count < MAIN * tokens.kinds.total():
+    if count <= MAIN * tokens.kinds.total():
         return FoundField(name, LogicalType.STRING, Shape.ANY, others=others)
     if kind == "object":
         shape, parts = _of_members(tokens)

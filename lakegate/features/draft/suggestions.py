@@ -314,7 +314,7 @@ def type_note(column: ProfiledColumn) -> str:
         if spelling.format is not None:
             return f"suggested: {every} have the format; only YYYY-MM-DD and the like can have bounds"
         return f"suggested: {every}; as {spelling.type.value} they are {mistake_words(spelling.code)}"
-    return f"suggested: {share(column.present, column.present)}"
+    return f"suggested: {share(column.present - column.strays, column.present)}"
 
 
 def numeral(code: str) -> str:

@@ -162,7 +162,7 @@ def test_blanks_around_names_and_words_are_no_part_of_the_contract(tmp_path: Pat
 
 
 def test_a_column_of_two_kinds_is_drafted_as_its_main_kind(tmp_path: Path) -> None:
-    """Its other values are named by the draft, and fail the check of its type; without a main kind it is left out by name."""
+    """Its other values are named by the draft, and their rows rejected alone; without a main kind it is left out by name."""
     path = tmp_path / "data.jsonl"
     prices = [f'"{at}.5"' if at % 10 == 0 else f"{at}.5" for at in range(60)]
     halves = [f'"{at}"' if at % 2 else str(at) for at in range(60)]
@@ -171,11 +171,35 @@ def test_a_column_of_two_kinds_is_drafted_as_its_main_kind(tmp_path: Path) -> No
     reason, unnamed = judged(found.plan, path).reasons
 
     kinds = "its values are of several kinds (54 numbers and 6 strings)"
-    assert found.draft.faults == (f"price: {kinds}: write all of them as one kind",)
+    assert found.draft.faults == (f"price: {kinds}: write all of them as one kind (the draft has the commonest)",)
     assert found.draft.left_out == ("half: its values are of several kinds (30 numbers and 30 strings)",)
-    assert "name: price\n        logicalType: number" in found.draft.text
+    assert "name: price\n        logicalType: number  # suggested: 90 % of 60\n" in found.draft.text
     assert "6 of 60 rows fail (10 %); written as texts, in quotes" in reason.message
     assert unnamed.message == "the file has columns the contract does not name: half"
+    assert "onReject: rows  # suggested: rows with a value of another kind are kept apart; file: no row goes on\n" in (
+        found.draft.text
+    )
+    assert "maxRejectedShare: 0.11  # suggested: 10 % of 60 have such a value\n" in found.draft.text
+    verdict = judged(found.plan, path)
+    assert (verdict.verdict, verdict.rejected_rows) == (Verdict.ACCEPTED_WITH_WARNINGS, 6)
+
+
+@pytest.mark.parametrize("form", ["many of another kind", "an array"])
+def test_other_kinds_are_not_tolerated_where_they_are_many_or_rows_cannot_be_kept_apart(
+    form: str, tmp_path: Path
+) -> None:
+    """The column is drafted as its main kind all the same, and the draft rejects the file with the reason."""
+    path = tmp_path / "data.json"
+    every = 3 if form.startswith("many") else 10
+    rows = [{"price": str(at) if at % every == 0 else at} for at in range(60)]
+    path.write_text(json.dumps(rows) if form == "an array" else "".join(f"{json.dumps(row)}\n" for row in rows))
+    found = drafted(path)
+    said = judged(found.plan, path)
+
+    assert found.draft.left_out == ()
+    assert f"{60 // every} strings" in found.draft.faults[0]
+    assert "onReject" not in found.draft.text
+    assert (said.verdict, [reason.fields for reason in said.reasons]) == (Verdict.REJECTED, [("price",)])
 
 
 def test_words_that_differ_in_blanks_are_one(tmp_path: Path) -> None:
