@@ -104,7 +104,7 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
             "event#a",
             "a/b_v1",
             "_unrouted/2026-01-01",
-            *("a/b_v1#verdict#rejected", "a/b_v1#key"),
+            *("a/b_v1#verdict#rejected", "a/b_v1#key", "a/b_v1#name#0f"),
         ),
     }
     asked = [

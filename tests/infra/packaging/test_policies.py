@@ -628,7 +628,12 @@ def test_doctor_examines_the_rights_to_sign_that_roles_have(built: Path) -> None
 def test_people_write_records_and_no_key_or_index_of_a_chain(built: Path) -> None:
     """Of the ledger, each policy of people writes the chains that its commands record on: not what verifies and finds them."""
     keys = ("shop/orders_v1", "event#1", "_contracts/shop", "shop/orders_v1#key", "_contracts/shop#key")
-    keys += ("shop/orders_v1#verdict#accepted", "shop/orders_v1#rule#0f", "_unrouted/2026-01-01")
+    keys += (
+        "shop/orders_v1#verdict#accepted",
+        "shop/orders_v1#rule#0f",
+        "shop/orders_v1#name#0f",
+        "_unrouted/2026-01-01",
+    )
     may = {}
     for name, parameters in (
         ("LifecyclePolicy", {}),
