@@ -70,9 +70,11 @@ def demo(
         }
         for each in ANNOUNCED:
             ended[each] = _announced(
-                Api(state.api), dependencies, routes[each.key].contract, each, Path(name, each.file)
+                Api(state.api), dependencies, routes[each.prefix].contract, each, Path(name, each.file)
             )
-        if (pulled := _pulled(there, dependencies, routes[PULLED.key].full_name, Path(name, PULLED.file))) is not None:
+        if (
+            pulled := _pulled(there, dependencies, routes[PULLED.prefix].full_name, Path(name, PULLED.file))
+        ) is not None:
             ended[PULLED] = pulled
     accounts = [one for one in ended.values() if one is not None]
     _show(accounts)

@@ -42,8 +42,13 @@ class Upload:
 
     @property
     def file(self) -> str:
-        """Its name among the files of the demo; the same for the same bytes."""
-        return f"{self.change.__name__}-{self.sample}"
+        """Its path among the files of the demo, with the name that it is delivered under; the same for the same bytes."""
+        return f"{self.change.__name__}/{self.key.rpartition('/')[2] or self.sample}"
+
+    @property
+    def prefix(self) -> str:
+        """The prefix that it is delivered to."""
+        return f"{self.key.partition('/')[0]}/"
 
 
 def without_quantity(content: bytes) -> bytes:
@@ -84,10 +89,11 @@ UPLOADS = (
 )
 
 ANNOUNCED = (
-    Upload("orders/", "orders-clean.csv", "announced without a required column", "refused", without_quantity),
-    Upload("orders/", "orders-clean.csv", "announced, then sent by its upload URL", "accepted", shorter),
+    Upload("orders/orders.csv", "orders-clean.csv", "announced without a column", "refused", without_quantity),
+    Upload("orders/orders.csv", "orders-clean.csv", "announced, then sent by its upload URL", "accepted", shorter),
 )
-"""The deliveries through the HTTP API: the stack makes their keys. What is `refused` is never sent."""
+"""The deliveries through the HTTP API, whose keys have the id of the announcement behind the prefix. What is `refused` is never
+sent."""
 PULLED = Upload("rates/", SOURCE, "fetched from the bucket of a partner", "accepted")
 """The delivery that nobody brings."""
 
@@ -101,6 +107,8 @@ def rates(seed: int) -> bytes:
 
 def write_uploads(folder: Path, rows: int, seed: int) -> None:
     """Write the file of each delivery."""
+    for upload in (*UPLOADS, *ANNOUNCED, PULLED):
+        (folder / upload.file).parent.mkdir(exist_ok=True)
     (folder / PULLED.file).write_bytes(rates(seed))
     for upload in (*UPLOADS, *ANNOUNCED):
         sample = folder / upload.sample

@@ -37,9 +37,15 @@ def test_status_and_reasons_show_what_the_demo_did(stack: Deployed) -> None:
         if each["key"].startswith(("weather/", "orders/"))
     )
     wanted = Counter((each.key, each.verdict) for each in UPLOADS)
-    wanted["orders/shorter-orders-clean.csv", "accepted"] = 1
+    wanted["orders/orders.csv", "accepted"] += 1  # announced
 
     assert {key: RUNS * count for key, count in wanted.items()} == found
+
+    history = json.loads(lakegate("history", "orders", "--local", "--json").stdout)["deliveries"]
+    current = [each for each in history if each["kind"] == "published" and each["not_current"] is None]
+    assert [ANNOUNCEMENT.sub("", each["file"]) for each in current] == [
+        "orders/orders.csv"
+    ]  # what is corrected counts once
 
     dirty = next(each for each in listed if each["key"] == "weather/dirty.csv")
     reasons = lakegate("reasons", dirty["workload"], "--local")

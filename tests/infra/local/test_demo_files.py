@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from infra.samples.demo import PULLED, UPLOADS, write_uploads
+from infra.samples.demo import ANNOUNCED, EXAMPLES, PULLED, UPLOADS, write_uploads
 
 
 def test_the_seven_files_are_as_the_demo_describes_them(tmp_path: Path) -> None:
@@ -25,3 +25,13 @@ def test_another_seed_makes_deliveries_that_nobody_has_seen(tmp_path: Path) -> N
     first, second = ({(tmp_path / seed / each.file).read_bytes() for each in (*UPLOADS, PULLED)} for seed in "12")
 
     assert first.isdisjoint(second)
+
+
+def test_what_is_delivered_again_has_its_name_also_where_it_is_announced(tmp_path: Path) -> None:
+    """So that the contract's `replaces: delivery` finds it: after the demo, each order counts once."""
+    write_uploads(tmp_path, rows=200, seed=1)
+    again = [each for each in (*UPLOADS, *ANNOUNCED) if each.key == "orders/orders.csv" and each.verdict == "accepted"]
+
+    assert [Path(each.file).name for each in again] == ["orders.csv"] * 3
+    assert {each.prefix for each in (*UPLOADS, *ANNOUNCED, PULLED)} == {"weather/", "orders/", "rates/"}
+    assert "replaces: delivery" in (EXAMPLES / "orders.odcs.yaml").read_text()
