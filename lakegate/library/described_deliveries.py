@@ -91,6 +91,17 @@ def in_batch(state: State | None, batch: str | None, until: datetime | None) -> 
     return f"waiting in a batch until {in_utc(until)} at the latest"
 
 
+def with_notes(verdict: str, *notes: str | None) -> str:
+    """A verdict with what else is to be said in a list; what is None or empty is not."""
+    told = ", ".join(note for note in notes if note)
+    return f"{verdict} ({told})" if told else verdict
+
+
+def replaced(supersedes: tuple[int, ...]) -> str:
+    """The heights in whose place a delivery came, in words; empty for none."""
+    return f"replaces height {', '.join(map(str, supersedes))}" if supersedes else ""
+
+
 def standing(row: Workload | None) -> str:
     """The state of a workload in words, with the number of the next attempt and why the last one failed."""
     words = (row and in_batch(row.state, row.batch, row.not_before)) or STANDING[row.state if row else None]

@@ -2,7 +2,7 @@
 
 Of a delivery that was rejected whole that is all of it, with the corrected rows in the places of the rows that failed. Of one
 whose bad rows were rejected alone (`onReject: rows`) the others are published already, so it is the corrected rows alone; with
-`replaces: delivery` the others, too, because it takes their place.
+`replaces` the others, too, because it takes their place.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def correct_delivery(  # noqa: PLR0913 - a delivery, its correction, and how it 
     places, keys = [folder / "data" / each.place for each in files], _keys(dependencies, delivery)
     if block.kind is BlockKind.PUBLISHED:
         target = folder / "corrected"
-        beside = accepted_files(dependencies, block) if plan.policy.replaces is Replaces.DELIVERY else ()
+        beside = accepted_files(dependencies, block) if plan.policy.replaces is not Replaces.NOTHING else ()
         with show("fetching the accepted data", sum(each.size for each in beside)) as arrived:
             fetch_quarantined(dependencies, block, beside, folder / "accepted", arrived)
         accepted = [folder / "accepted" / each.place for each in beside]

@@ -19,7 +19,7 @@ from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.ledger_store import FinishedDelivery
-from lakegate.library.described_deliveries import sections_of
+from lakegate.library.described_deliveries import replaced, sections_of, with_notes
 from lakegate.verdict.verdict import BrokenRule
 
 HISTORY_SECTIONS: Final = "history sections"
@@ -117,8 +117,8 @@ def _table(found: tuple[FinishedDelivery, ...]) -> Grid:
 
 
 def _verdict(each: FinishedDelivery) -> str:
-    notes = ", ".join(filter(None, (each.not_current, "anomaly" if each.anomalies else None)))
-    return f"{each.verdict} ({notes})" if notes else each.verdict
+    anomaly = "anomaly" if each.anomalies else None
+    return with_notes(each.verdict, each.not_current, replaced(each.supersedes), anomaly)
 
 
 def _rules(rules: tuple[BrokenRule, ...]) -> str:

@@ -20,7 +20,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
 from lakegate.gate.ledger.record_contents import CONTENTS
-from lakegate.library.described_deliveries import SHORT_ID
+from lakegate.library.described_deliveries import SHORT_ID, replaced, with_notes
 
 BLOCKS = 20
 COLUMNS = ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file")
@@ -131,8 +131,11 @@ def _cells(block: DescribedRecord | DescribedDelivery) -> tuple[str, ...]:
         what = ", ".join(f"{name} {_member(block.content[name])}" for name in CONTENTS[block.kind].printed)
         return height, at, block.kind, "", "", "", "", f"{what}; by {block.actor}"
     rows, rejected = ("" if each is None else f"{each:,}" for each in (block.rows, block.rejected_rows))
-    replaces = f"replaces height {', '.join(map(str, block.supersedes))}" if block.supersedes else ""
-    corrects = f"corrects {block.corrects[:SHORT_ID]}" if block.corrects else ""
-    notes = ", ".join(filter(None, ("waived" if block.waiver else "", block.not_current or "", replaces, corrects)))
-    verdict = f"{block.verdict} ({notes})" if notes else block.verdict
+    notes = (
+        "waived" if block.waiver else None,
+        block.not_current,
+        replaced(block.supersedes),
+        f"corrects {block.corrects[:SHORT_ID]}" if block.corrects else None,
+    )
+    verdict = with_notes(block.verdict, *notes)
     return height, at, verdict, block.contract_version or "", rows, rejected, block.workload[:12], block.file or ""

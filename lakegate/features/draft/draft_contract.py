@@ -367,6 +367,8 @@ def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
     if not storage.format.is_json:
         yield YamlEntry("missingFields", "forbid", "suggested: every delivery has all columns")
     yield from _row_by_row(profile)
+    if profile.has_dated_names and primary_key(profile):
+        yield YamlEntry("replaces", "delivery", "suggested: the name has a date, so a corrected file has the same one")
     if storage.format is Format.CSV:
         stand = plural(len(csv.null_values), "word stands", "words stand")
         nulls = f"suggested: {stand} where values of another type do"

@@ -113,6 +113,8 @@ class Profile:
     """Records that cannot be read."""
     without_record: int = 0
     """Rows that hold no record (no value, or totals): they are none of `rows`, and nothing is known of them."""
+    has_dated_names: bool = False
+    """Whether each file has a date in its name."""
 
 
 # ---- Fields of a file ----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -106,6 +106,7 @@ def init(
 
 def _draft_contract(data: list[str], name: str, owner: str | None) -> Drafted:
     from lakegate.features.draft.draft_contract import draft  # noqa: PLC0415 - likewise
+    from lakegate.features.draft.suggestions import has_date  # noqa: PLC0415 - likewise
     from lakegate.library.contract_files import plan_of  # noqa: PLC0415 - likewise
     from lakegate.lints.linter import examine  # noqa: PLC0415 - likewise
     from lakegate.local_check.check_data import (  # noqa: PLC0415 - likewise
@@ -119,7 +120,8 @@ def _draft_contract(data: list[str], name: str, owner: str | None) -> Drafted:
 
     files = files_of(data)
     with interruptible_folder() as folder:
-        profile = _profile(files, folder)
+        dated = all(has_date(Path(file.shown).name) for file in files)
+        profile = replace(_profile(files, folder), has_dated_names=dated)
         now = datetime.now(UTC)
         found = draft(profile, name, owner, now)
         if not found.columns:

@@ -183,6 +183,15 @@ def _round_outwards(number: Decimal, spread: Decimal, rounding: str) -> Decimal:
     return (number / step).to_integral_value(rounding) * step
 
 
+_YEAR, _MONTH, _DAY = "(?:19|20)[0-9]{2}", "(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12][0-9]|3[01])"
+_DATED = re.compile(rf"(?<![0-9])(?:{_YEAR}([-_.]?){_MONTH}\1{_DAY}|{_YEAR}[-_.]{_MONTH})(?![0-9])", re.ASCII)
+
+
+def has_date(name: str) -> bool:
+    """Whether the name of a file has a day, or a month, as exports write it: `orders_2026-11-27.csv`."""
+    return _DATED.search(name) is not None
+
+
 # ---- Patterns from shapes ----
 
 

@@ -13,7 +13,16 @@ from typing import Any, Final, NamedTuple
 from lakegate.admission.refusals import is_code
 from lakegate.base.errors import UnreadableItem
 from lakegate.base.extension_points import load_extensions
-from lakegate.base.json_codec import MAX_INTEGER, OMITTED, UNWRITTEN, decode, encode, select_fields, sha256_of
+from lakegate.base.json_codec import (
+    MAX_INTEGER,
+    OMITTED,
+    UNWRITTEN,
+    decode,
+    encode,
+    omit_default,
+    select_fields,
+    sha256_of,
+)
 from lakegate.gate.delivery.delivery_row import Decision, EnforcedVerdict, Workload, workload_row
 from lakegate.gate.delivery_store import Expected, RowConditions, fenced, message_row
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, Head, Record, canonical, from_json
@@ -79,6 +88,8 @@ class FinishedDelivery:
     """Of an accepted one that is not part of the current state now: `recalled` or `superseded`. No entry has it."""
     anomalies: tuple[str, ...] = field(default=(), metadata={OMITTED: True})
     """What is unusual of an accepted one, in words."""
+    supersedes: tuple[int, ...] = omit_default(())
+    """Heights of the deliveries in whose place it came; absent for none."""
     producer: str = field(default="", metadata=UNWRITTEN)
     """The folder of the landing bucket: text of the producer's. Empty where the entry cannot be read."""
 

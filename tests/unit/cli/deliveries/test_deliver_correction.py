@@ -206,11 +206,12 @@ def test_rows_of_a_split_keep_the_bytes_that_were_corrected(lakegate: Lakegate, 
     assert landed(lakegate) == (b'id,amount\n"a,1",1\n', {"lakegate-corrects": workload})
 
 
-def test_a_delivery_that_takes_the_place_of_another_has_all_rows(lakegate: Lakegate, tmp_path: Path) -> None:
-    """With `replaces: delivery` the corrected rows alone would replace those that were accepted."""
-    policy = {
-        name: text.replace("onReject: rows", "onReject: rows, replaces: delivery") for name, text in BY_ROWS.items()
-    }
+@pytest.mark.parametrize("replaces", ["replaces: delivery", "replaces: period, period: id"])
+def test_a_delivery_that_takes_the_place_of_another_has_all_rows(
+    replaces: str, lakegate: Lakegate, tmp_path: Path
+) -> None:
+    """With `replaces` the corrected rows alone would replace those that were accepted."""
+    policy = {name: text.replace("onReject: rows", f"onReject: rows, {replaces}") for name, text in BY_ROWS.items()}
     workload = split(lakegate, b'_reasons,id,amount\n"required/id",,1\n', policy)
     lakegate.ok("deliver", "--corrects", workload, fixed(tmp_path, "_reasons,id,amount\nx,a,1\n"))
 

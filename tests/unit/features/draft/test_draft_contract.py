@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from lakegate.base.text import dataset_name
 from lakegate.contract.contract_model import Shape
+from lakegate.contract.delivery_policy import Replaces
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.draft import draft_contract
 from lakegate.features.draft.draft_contract import draft
 from lakegate.features.draft.found_fields import ProfiledColumn
+from lakegate.features.draft.suggestions import has_date
 from lakegate.lints.linter import examine
 from tests.reference.sampling import sampled
 from tests.unit.features.draft.columns import column, of
@@ -162,3 +164,42 @@ def test_a_column_without_a_name_is_explained_by_its_place() -> None:
         "column 3: it has no name: give it one, or remove it",
         "column 4: it has no name: give it one, or remove it (it may be a delimiter at the end of each line)",
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "dated"),
+    [
+        ("orders_2026-11-27.csv", True),
+        ("20261127.csv", True),
+        ("orders.2026_11_27.parquet", True),
+        ("orders-2026-11.csv", True),
+        ("orders.csv", False),
+        ("orders_2026.csv", False),
+        ("orders_2026-13-01.csv", False),
+        ("orders_2026-11_27.csv", True),  # of the month
+        ("0020261127001.csv", False),
+        ("v2.1.0.csv", False),
+    ],
+)
+def test_a_date_in_a_name_is_that_of_an_export(name: str, dated: bool) -> None:  # noqa: FBT001 - a column of the table
+    """A day or a month; no part of a longer number."""
+    assert has_date(name) is dated
+
+
+@pytest.mark.parametrize(
+    ("dated", "unique", "drafted"), [(True, ("id",), True), (True, (), False), (False, ("id",), False)]
+)
+def test_a_file_of_a_day_with_a_key_replaces_the_one_of_its_name(
+    dated: bool,  # noqa: FBT001 - a column of the table
+    unique: tuple[str, ...],
+    drafted: bool,  # noqa: FBT001 - likewise
+) -> None:
+    """The draft says so, with its reason; lint has nothing to add."""
+    profile = replace(of(column("id"), column("code"), unique=unique), has_dated_names=dated)
+    found = draft(profile, "x", None, NOW)
+    examined = examine(found.text.encode())
+
+    assert (examined.errors, examined.warnings) == ((), ())
+    assert ("replaces: delivery  # suggested: the name has a date" in found.text) is drafted
+    assert examined.contract is not None
+    assert (examined.contract.datasets[0].policy.replaces is Replaces.DELIVERY) is drafted

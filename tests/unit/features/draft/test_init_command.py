@@ -179,3 +179,20 @@ def test_a_file_of_which_most_records_cannot_be_read_is_refused(
     assert "Shop orders.csv: most records cannot be read, so nothing can be drafted" in said
     assert reason in said
     assert list(data.parent.glob("*.yaml")) == []
+
+
+def test_a_file_of_a_day_is_drafted_as_one_that_is_delivered_again(data: Path) -> None:
+    """Its name has a date, and no two rows one key: a corrected file of that day takes its place."""
+    init(data.name, "-o", "plain.yaml")
+    dated = data.rename(data.with_name("orders_2026-11-27.csv"))
+    init(dated.name, "-o", "dated.yaml")
+    init(
+        dated.name, str(data.with_name("plain.csv").write_bytes(dated.read_bytes()) and "plain.csv"), "-o", "both.yaml"
+    )
+    texts = {name: (data.parent / f"{name}.yaml").read_text() for name in ("plain", "dated", "both")}
+
+    assert {name: "replaces: delivery" in text for name, text in texts.items()} == {
+        "plain": False,
+        "dated": True,
+        "both": False,
+    }
