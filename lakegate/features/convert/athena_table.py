@@ -54,13 +54,19 @@ ATHENA = DdlDialect(
 def athena(contract: Contract, dataset: Dataset) -> Converted:
     """An external table over the accepted data of the line, whose columns Athena reads by name, as the gate does.
 
-    Athena enforces no rule. InputError for CSV with a header, whose columns it could only read by position.
+    Athena enforces no rule. InputError for CSV with a header, whose columns it could only read by position, and for JSON whose
+    records are no lines.
     """
     storage, is_sliced = dataset.storage.format, dataset.policy.publish_as is PublishAs.PARQUET
     form = Format.PARQUET if is_sliced else storage
     if form is Format.CSV and dataset.csv.header:
         raise InputError(
             f"Athena reads the columns of CSV by position, and the gate accepts {dataset.name} with its columns in any order: "
+            "declare `publishAs: parquet` in the `lakegate` extension, and convert again"
+        )
+    if form is Format.JSON:
+        raise InputError(
+            f"Athena reads one JSON object per line, and a file of {dataset.name} is {dataset.storage.title}: "
             "declare `publishAs: parquet` in the `lakegate` extension, and convert again"
         )
     common = [f"{ATHENA.name(name)} {kind}" for name, kind in _SLICES.items()] if is_sliced else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pandas as pd
 import pyarrow as pa
@@ -13,7 +14,9 @@ import pytest
 import lakegate as api
 from lakegate.base.errors import InputError
 from lakegate.gate.ports import Address
+from lakegate.gate.registry import publish_contract
 from tests.unit.cli.deployed_stack import LANDING
+from tests.unit.docs.consumer_page import CONTRACT
 
 if TYPE_CHECKING:
     from tests.unit.cli.conftest import Lakegate
@@ -97,6 +100,38 @@ def test_accepted_rows_are_read_with_the_types_of_the_contract(lakegate: Lakegat
     assert repr(rows) == "<DatasetTable shop/orders_v1, 6 rows of 2 deliveries, height 2>"
     assert len(api.read("orders_v1", since=0)) == 2
     assert len(api.read("orders_v1", since=rows.height)) == 0
+
+
+def test_rows_below_titles_and_within_an_object_are_read(lakegate: Lakegate) -> None:
+    """By the plan of each delivery; the manifest says how other programs read them."""
+    settings = CONTRACT.rpartition("value: ")[2].strip()
+    for version, own, body in (
+        ("1.0.0", '{csv: {delimiter: ";", skipRows: 2}}', 'Orders "of November\n;\norder_id;country\n1;BR\n'),
+        (
+            "1.1.0",
+            "{format: json, records: data.orders}",
+            '{"count": 1, "data": {"orders": [{"order_id": "2", "country": "PT"}]}}',
+        ),
+    ):
+        path = lakegate.folder / f"orders-{version}.yaml"
+        path.write_text(CONTRACT.replace("VERSION", version).replace(settings, own))
+        with patch.object(publish_contract, "refuse_incompatible", lambda *_: None):
+            lakegate.ok("publish", str(path))
+        lakegate.ok("route", "add", "orders/", "5f0c8a52-8f2e-4d07-9a60-0b7c1a3f6d11")
+        lakegate.delivered(name=f"{version}.txt", body=body.encode())
+
+    rows = api.read("orders_v1").to_arrow()
+    lakegate.ok("get", "orders_v1", str(lakegate.folder / "data"))
+    listed = json.loads((lakegate.folder / "data/_manifest.json").read_text())["deliveries"]
+
+    assert rows.select(["order_id", "country"]).to_pylist() == [
+        {"order_id": "1", "country": "BR"},
+        {"order_id": "2", "country": "PT"},
+    ]
+    assert [(each["format"], (each["csv"] or {}).get("skip_rows"), each.get("records")) for each in listed] == [
+        ("csv", 2, None),
+        ("json", None, "data.orders"),
+    ]
 
 
 def test_rows_of_a_recalled_delivery_are_not_read(lakegate: Lakegate) -> None:

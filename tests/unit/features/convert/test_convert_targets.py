@@ -401,6 +401,23 @@ def test_athena_can_read_the_statement(form: Format) -> None:
     assert ("`clock` string" in text) == (form is not Format.PARQUET)
 
 
+@pytest.mark.parametrize(
+    ("storage", "words"),
+    [
+        (Storage(Format.JSON), "a JSON array"),
+        (Storage(Format.JSON, records="data"), "a JSON object with its records in data"),
+    ],
+)
+def test_athena_reads_no_json_whose_records_are_no_lines(storage: Storage, words: str) -> None:
+    """A table over such files would have no row, or one of nulls; over slices it reads them."""
+    with pytest.raises(InputError, match=f"a file of orders is {words}: declare `publishAs: parquet`"):
+        converted(athena, contract(storage=storage))
+
+    policy = replace(contract().datasets[0].policy, publish_as=PublishAs.PARQUET)
+    sliced = contract(storage=storage, policy=policy)
+    assert "STORED AS PARQUET" in converted(athena, sliced).text
+
+
 GERMAN = Csv(
     header=False,
     encoding="iso-8859-1",
