@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
@@ -27,6 +27,7 @@ from lakegate.plan.billed_cost import Prices
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
 
 
 # ---- The clock ----
@@ -67,23 +68,25 @@ class EventBridgeNotifier:
     client: EventBridgeClient
     bus: str
 
-    def send(self, message: Message) -> None:
-        """PutEvents of one entry. The status is 200 also for a refused entry: the count of failures decides."""
+    def send(self, messages: Sequence[Message]) -> frozenset[str]:
+        """PutEvents. The status is 200 also for refused entries, which have a code in the place of their message."""
+        entries: list[PutEventsRequestEntryTypeDef] = [
+            {
+                "Source": SOURCE,
+                "DetailType": detail_type(message),
+                "Detail": json.dumps(detail(message), separators=(",", ":")),
+                "EventBusName": self.bus,
+                "Time": message.at,
+            }
+            for message in messages
+        ]
         with port_errors():
-            response = self.client.put_events(
-                Entries=[
-                    {
-                        "Source": SOURCE,
-                        "DetailType": detail_type(message),
-                        "Detail": json.dumps(detail(message), separators=(",", ":")),
-                        "EventBusName": self.bus,
-                        "Time": message.at,
-                    }
-                ]
-            )
-        if response["FailedEntryCount"]:
+            response = self.client.put_events(Entries=entries)
+        if response["FailedEntryCount"] and len(messages) == 1:
             code = response["Entries"][0].get("ErrorCode", "")
             raise BY_CODE.get(code, PortError)(f"PutEvents: {code}")
+        answers = zip(messages, response["Entries"], strict=True)
+        return frozenset(message.id for message, answer in answers if "ErrorCode" in answer)
 
 
 # ---- The caller's identity ----

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -112,8 +112,8 @@ def is_invocation(request: Mapping[str, object]) -> bool:
 class Notifier(Protocol):
     """The destination of messages: at least once, with the message's id as idempotency key."""
 
-    def send(self, message: Message) -> None:
-        """Hand over one message. Raises Throttled."""
+    def send(self, messages: Sequence[Message]) -> frozenset[str]:
+        """Hand over at most ten messages, in order; ids of those that were not taken. One alone raises why, such as Throttled."""
         ...
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from lakegate.base.errors import PortError
 from lakegate.gate.ports import Message
 
+MOST = 10
+"""Entries of one PutEvents."""
 BEGINNING = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
@@ -45,8 +48,15 @@ class MemoryNotifier:
     def __init__(self, faults: FaultInjector) -> None:
         self._faults = faults
         self.sent: list[Message] = []
+        self.refused: set[str] = set()
+        """Ids of messages whose entries are refused."""
 
-    def send(self, message: Message) -> None:
-        """Keep it."""
+    def send(self, messages: Sequence[Message]) -> frozenset[str]:
+        """Keep them, but for those that are to be refused; one alone is refused by an error, as the call itself is."""
+        assert 0 < len(messages) <= MOST
         self._faults.pass_or_refuse()
-        self.sent.append(message)
+        refused = frozenset(message.id for message in messages if message.id in self.refused)
+        if refused and len(messages) == 1:
+            raise PortError("PutEvents: InternalFailure")
+        self.sent += [message for message in messages if message.id not in refused]
+        return refused

@@ -660,7 +660,7 @@ class Simulation:
         if call.effect is Effect.COMMIT:
             self.committed[call.do.args[1].id] = self.time.now_
         if call.effect is Effect.SEND:
-            self.told[call.do.args[0].workload] = self.time.now_
+            self.told |= dict.fromkeys((message.workload for message in call.do.args[0]), self.time.now_)
         if self.time.asked:
             when = self.time.now_ + self.time.asked
             if when > worker.until:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -127,9 +128,19 @@ def test_a_message_carries_its_idempotency_key(events: Any) -> None:
     }
     with Stubber(events) as stub:
         stub.add_response("put_events", {"FailedEntryCount": 0, "Entries": [{"EventId": "e"}]}, {"Entries": [entry]})
-        EventBridgeNotifier(events, "bus").send(NEWS)
+        assert EventBridgeNotifier(events, "bus").send((NEWS,)) == frozenset()
 
         stub.assert_no_pending_responses()
+
+
+def test_entries_that_are_refused_beside_others_are_named(events: Any) -> None:
+    """PutEvents answers for each of its entries, in their order."""
+    others = (replace(NEWS, id="m2"), replace(NEWS, id="m3"))
+    entries = [{"EventId": "e"}, {"ErrorCode": "ThrottlingException", "ErrorMessage": "canary"}, {"EventId": "f"}]
+    with Stubber(events) as stub:
+        stub.add_response("put_events", {"FailedEntryCount": 1, "Entries": entries})
+
+        assert EventBridgeNotifier(events, "bus").send((NEWS, *others)) == {"m2"}
 
 
 @pytest.mark.parametrize(
@@ -147,7 +158,7 @@ def test_an_entry_refused_inside_an_answer_is_an_error(events: Any, code: str, k
             "put_events", {"FailedEntryCount": 1, "Entries": [{"ErrorCode": code, "ErrorMessage": "canary"}]}
         )
         with pytest.raises(PortError) as raised:
-            EventBridgeNotifier(events, "bus").send(NEWS)
+            EventBridgeNotifier(events, "bus").send((NEWS,))
 
     assert kind is type(raised.value)
 

@@ -73,7 +73,7 @@ def sign(_: Cloud) -> None:
 
 
 def notify(_: Cloud) -> None:
-    EventBridgeNotifier(client("events"), "default").send(Message("m1", "w1", "published", '{"rows":1}', NOW))
+    EventBridgeNotifier(client("events"), "default").send((Message("m1", "w1", "published", '{"rows":1}', NOW),))
 
 
 def read_secret(_: Cloud) -> None:

@@ -324,10 +324,10 @@ def test_a_message_that_cannot_be_sent_stays_and_delays_no_other() -> None:
     """At least once, each for itself."""
     env = Environment()
     for number in range(2):
-        message = Message(f"m{number}", "w", "gone", "{}", env.dependencies.now)
+        message = Message(f"m{number}", f"w{number}", "gone", "{}", env.dependencies.now)
         env.memory.post(message)
     env.memory.clock.sleep(60)
-    env.memory.faults.refusals.extend([Throttled()] * 5)
+    env.memory.faults.refusals.extend([Throttled()] * 10)  # of both together, and of the first alone
     notified = run(notify(env.dependencies), env.dependencies.clock)
 
     assert ([type(failure) for failure in notified.failures], [each.kind for each in notified.sent]) == (

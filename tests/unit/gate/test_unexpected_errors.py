@@ -32,7 +32,8 @@ def refusing(usual: Callable[..., Any], bad: str, error: Exception) -> Callable[
     """A function that raises for one of its first arguments, or for what has it as its id."""
 
     def refused(*given: Any, **named: Any) -> Any:
-        named_by = (getattr(getattr(each, "row", each), "id", each) for each in given)
+        items = [item for each in given for item in (each if isinstance(each, tuple) else (each,))]
+        named_by = (getattr(getattr(each, "row", each), "id", each) for each in items)
         if bad in {each for each in named_by if isinstance(each, str)}:
             raise error
         return usual(*given, **named)
