@@ -35,7 +35,7 @@ from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ledger.blocks import Block, Record
 from lakegate.gate.ports import every_version
-from lakegate.gate.registry.version_in_use import NextDataset, next_dataset
+from lakegate.gate.registry.next_dataset import NextDataset, next_dataset
 from lakegate.gate.waiting import waiting_of
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import DUPLICATE, in_words

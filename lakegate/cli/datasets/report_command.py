@@ -22,7 +22,7 @@ from lakegate.gate.datasets.datasets_overview import overview
 from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, observe_report, report_dataset
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
-from lakegate.gate.registry.version_in_use import NextDataset, next_dataset
+from lakegate.gate.registry.next_dataset import NextDataset, next_dataset
 from lakegate.report.dataset_report import DatasetHistory, last_times, render_dataset
 from lakegate.report.overview_page import LEGEND, DatasetsOverview, letters, minute, render_overview
 from lakegate.verdict.verdict import Verdict

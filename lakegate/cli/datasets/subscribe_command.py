@@ -23,8 +23,8 @@ from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
 from lakegate.gate.datasets.subscriptions import ON_REQUEST, add_subscription, remove_subscription
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.contract_versions import newest_release
+from lakegate.gate.registry.next_dataset import NextDataset, next_dataset
 from lakegate.gate.registry.parent_contracts import still_weaker
-from lakegate.gate.registry.version_in_use import NextDataset, next_dataset
 
 Team = Annotated[str, Option("--as", help="The team that is notified.")]
 Audience = Annotated[str, Option(help="consumer, producer or operator.")]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lakegate.base.timestamps import instant_of
 from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.ledger.blocks import Block, deliveries
-from lakegate.gate.registry.version_in_use import labels_of_dataset, next_dataset
+from lakegate.gate.registry.next_dataset import next_dataset
+from lakegate.gate.registry.version_in_use import labels_of_dataset
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.report.dataset_report import DatasetHistory, DeadlineStatus, ReportedDelivery, history_of

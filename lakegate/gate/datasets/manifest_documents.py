@@ -13,6 +13,7 @@ from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
 from lakegate.gate.ledger.record_contents import LifecycleState, StaleRule
 from lakegate.gate.person_decisions import Accepted
+from lakegate.gate.registry.next_dataset import NextDataset
 
 FORMAT: Final = "lakegate-manifest/3"
 """Part of every head; one of another format is rebuilt from the whole ledger."""
@@ -107,6 +108,8 @@ class ManifestHead:
     """Present while a rule that is measured by schedule does not hold for accepted data."""
     not_current: NotCurrent | None = omit_default(None)
     """The listed deliveries that were recalled or superseded; absent: there never was one."""
+    next: NextDataset | None = omit_default(None)
+    """The dataset that replaces it, as it was when the head was written; absent: there was none."""
 
 
 @dataclass(frozen=True, slots=True)

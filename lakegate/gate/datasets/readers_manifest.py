@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
+from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict, UnreadableItem
 from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import decode, decode_document, encode, select_fields
 from lakegate.gate.datasets.current_deliveries import (
@@ -35,6 +35,7 @@ from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, deli
 from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.next_dataset import next_dataset
 
 # ---- The manifest: a head and segments ----
 # A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies above them,
@@ -73,6 +74,8 @@ class StoredHead(NamedTuple):
     gapless: bool = True
     """Whether it lists all that it should: else everything is listed again."""
     not_current: NotCurrent = ALL_CURRENT
+    next: dict[str, Any] | None = None
+    """The dataset that replaces it, as the head has it."""
 
 
 def update(dependencies: Dependencies, dataset: str, height: int | None = None) -> Steps[None]:
@@ -141,7 +144,13 @@ def _about_dataset(
         state = not_current(block for block in whole_chain if block.height <= blocks[-1].height)
     if state != ALL_CURRENT:
         members["not_current"] = encode(state)
-    return members
+    following = head.next
+    try:
+        found = next_dataset(dependencies, dataset)
+        following = None if found is None else encode(found)
+    except UnreadableItem as refused:
+        dependencies.left_out.append(refused)
+    return members | ({"next": following} if following else {})
 
 
 def write_lost(dependencies: Dependencies, dataset: str) -> Steps[None]:
@@ -187,7 +196,16 @@ def stored_head(dependencies: Dependencies, where: Address) -> StoredHead:
         new_row = document["lifecycle"], document.get("stale"), erased_of(head.segments.folder or SEGMENTS)
         deliveries = tuple(document["deliveries"])  # with members of a newer release
         state = head.not_current or ALL_CURRENT
-        return StoredHead(found.etag, head.height, head.segments.count, deliveries, *new_row, head.gapless, state)
+        return StoredHead(
+            found.etag,
+            head.height,
+            head.segments.count,
+            deliveries,
+            *new_row,
+            head.gapless,
+            state,
+            document.get("next"),
+        )
     return StoredHead(found.etag)
 
 

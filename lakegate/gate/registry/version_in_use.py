@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import DATASET_KEY, parts_of
 from lakegate.gate.datasets.dataset_states import DatasetState, DatasetStatus, strictest
 from lakegate.gate.datasets.lifecycle import refusal, replacement, warning
 from lakegate.gate.registry.named_contract import chosen
+from lakegate.gate.registry.next_dataset import takes_effect
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading
 
@@ -40,22 +41,6 @@ class VersionBeside:
 
 
 @dataclass(frozen=True, slots=True)
-class NextDataset:
-    """The dataset of the next major version, which replaces one."""
-
-    dataset: str = field(metadata=DATASET_KEY)
-    version: str
-    status: str
-    takes_effect: str | None
-    """The time from which it is in force (RFC 3339, UTC); null: it is, or no time is planned."""
-
-    def in_words(self) -> str:
-        """A sentence without a period."""
-        when = f"takes effect on {self.takes_effect[:10]}" if self.takes_effect else f"is {self.status}"
-        return f"{self.dataset} ({self.version}), which {when}"
-
-
-@dataclass(frozen=True, slots=True)
 class _Candidate:
     """The current version of a major number, with its datasets as they are now."""
 
@@ -81,9 +66,7 @@ class _Candidate:
     @property
     def takes_effect(self) -> str | None:
         """The earliest time from which a draft is active; None where it is none, or no time is planned."""
-        drafts = (state for state in self.states if state.status_at(self.now) is DatasetStatus.DRAFT)
-        planned = (each for state in drafts for each in state.planned(self.now) if each.status is DatasetStatus.ACTIVE)
-        return min((each.at for each in planned), default=None)
+        return takes_effect(self.states, self.now)
 
 
 def version_in_use(dependencies: Dependencies, snapshot: RegistrySnapshot, name: str) -> Publication:
@@ -107,22 +90,6 @@ def versions_beside(
         if each.takes_effect or (each.is_in_force and (each.prefixes or each.version.major > used.major))
     ]
     return tuple(VersionBeside(each.version.version, each.takes_effect, each.prefixes) for each in listed)
-
-
-def next_dataset(dependencies: Dependencies, name: str) -> NextDataset | None:
-    """The dataset of the next higher major version that has the same schema object and is not retired; None if there is none."""
-    if name.startswith("_"):
-        return None  # of deliveries without a contract
-    contract, dataset, number = parts_of(name)
-    for each in _candidates(dependencies, dependencies.registry.contract(contract), contract):
-        if each.version.major > number and dataset in dict(each.version.plans):
-            full_name = each.version.full_name(dataset)
-            (state,) = (one for one in each.states if one.name == full_name)
-            status = strictest(each.version.status, state.status_at(each.now))
-            if status is not DatasetStatus.RETIRED:
-                own = replace(each, states=(state,))
-                return NextDataset(full_name, each.version.version, status, own.takes_effect)
-    return None
 
 
 def labels_of_dataset(dependencies: Dependencies, name: str) -> dict[str, str]:

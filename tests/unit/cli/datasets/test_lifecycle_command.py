@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from lakegate.aws.wiring import SystemClock
 from lakegate.base.errors import InputError
+from lakegate.base.json_schemas import load
 from lakegate.base.timestamps import moment
 from lakegate.gate.datasets.dataset_states import Ending
+from lakegate.gate.datasets.readers_manifest import update
 from lakegate.gate.effects import run
+from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.deployed_stack import LAKE
 
 NAME = "shop/orders_v1"
 UNCONFIRMED = ". Nothing was changed: confirm it with --yes"
@@ -417,6 +425,44 @@ def test_a_draft_of_a_new_major_version_waits_for_subscribers_once_it_is_no_draf
 
     assert (two["status"], [each["at"][:10] for each in two["planned"]]) == ("draft", [day(30)])
     assert three["drafts"] == ["shop/orders_v3"]
+
+
+def test_the_manifest_names_the_dataset_that_replaces_it(lakegate: Lakegate) -> None:
+    """From the next delivery on; where the registry cannot say it, as the head before, and the manifest is written."""
+    lakegate.begin(_accepted)
+    lakegate.ok("subscribe", "orders_v1", "--as", "finance")
+    heads = [head(lakegate)]
+    lakegate.ok("publish", lakegate.contract("2.0.0", **{"{name: amount,": "{name: total,"}))
+    lakegate.delivered(name="second.csv", body=b"id,amount\nb,1\n")
+    heads.append(head(lakegate))
+    following = lakegate.json("report", "orders_v1")["next"]
+
+    assert [each.get("next") for each in heads] == [None, following]
+    assert (following["line"], following["version"], following["takes_effect"][:10]) == (
+        "shop/orders_v2",
+        "2.0.0",
+        day(30),
+    )
+    lakegate.clients["dynamodb"].update_item(
+        TableName="registry",
+        Key={"id": {"S": "contract#shop"}},
+        UpdateExpression="SET #content = :text",
+        ExpressionAttributeNames={"#content": "content"},
+        ExpressionAttributeValues={":text": {"S": "{"}},
+    )
+    where = Address(LAKE, manifest_key("shop/orders_v1"))
+    lakegate.dependencies.objects.put(where, json.dumps(heads[1] | {"height": 0}, sort_keys=True).encode())
+    run(update(lakegate.dependencies, "shop/orders_v1"), lakegate.dependencies.clock)
+    assert (head(lakegate)["height"], head(lakegate)["next"]) == (1, following)
+
+
+def head(lakegate: Lakegate) -> dict[str, Any]:
+    """The manifest of the dataset, which fits its published schema."""
+    found: dict[str, Any] = json.loads(
+        lakegate.dependencies.objects.read(Address(LAKE, manifest_key("shop/orders_v1")))
+    )
+    assert Draft202012Validator(load("manifest")).is_valid(found)
+    return found
 
 
 def test_a_dataset_names_the_one_that_replaces_it(lakegate: Lakegate, tmp_path: Path) -> None:
