@@ -23,7 +23,7 @@ from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import OnReject, PublishAs
 from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
-from lakegate.engine.measure.delivered_period import delivered_period, period_sql
+from lakegate.engine.measure.delivered_period import delivered_period, period_column
 from lakegate.engine.measure.metric_values import event_time
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
 from lakegate.engine.read.data_source import Level, Source, Store
@@ -190,7 +190,7 @@ class Attempt:
             checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
             programs = _programs(plan, checks)
         with stopwatch.step("read"):
-            evaluation = Evaluation(plan, source, programs, self.samples, period_sql(plan, source))
+            evaluation = Evaluation(plan, source, programs, self.samples, period_column(plan, source))
             partials = backend.evaluate(evaluation)
             _account_for(source, partials)
             columns = columns_of_records(plan, source, partials) if plan.storage.format.is_json else source.columns

@@ -41,11 +41,10 @@ def test_status_and_reasons_show_what_the_demo_did(stack: Deployed) -> None:
 
     assert {key: RUNS * count for key, count in wanted.items()} == found
 
-    history = json.loads(lakegate("history", "orders", "--local", "--json").stdout)["deliveries"]
+    history = json.loads(lakegate("history", "orders", "--local", "--json", "--limit", "100").stdout)["deliveries"]
     current = [each for each in history if each["kind"] == "published" and each["not_current"] is None]
-    assert [ANNOUNCEMENT.sub("", each["file"]) for each in current] == [
-        "orders/orders.csv"
-    ]  # what is corrected counts once
+    keys = [ANNOUNCEMENT.sub("", each["file"]) for each in current]
+    assert keys.count("orders/orders.csv") == 1  # what was corrected does not count twice
 
     dirty = next(each for each in listed if each["key"] == "weather/dirty.csv")
     reasons = lakegate("reasons", dirty["workload"], "--local")

@@ -240,6 +240,8 @@ def _written(name: str) -> dict[str, Any]:
 def _page(outcome: str) -> str:
     if outcome in {"file/parts", "file/manifest"}:
         return "docs/producer.md"
+    if outcome == "file/period":
+        return "docs/contracts.md"
     return "docs/odf.md" if outcome.startswith("merge/") or outcome == "file/late-events" else "docs/data.md"
 
 

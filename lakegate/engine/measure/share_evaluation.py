@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from lakegate.contract.logical_types import GRAMMARS
 from lakegate.engine.evaluate.predicate_sql import FIELDS_OF_QUERY, SOURCE, Program, Programs
 from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, present_name
-from lakegate.engine.measure.delivered_period import periods_of_chunk
+from lakegate.engine.measure.delivered_period import PeriodColumn, periods_of_chunk
 from lakegate.engine.measure.duckdb_tables import BITS
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Level, Malformed, Source, of_object
 from lakegate.engine.read.json_rows import bounded_keys
@@ -215,8 +215,8 @@ class Evaluation:
     programs: Programs
     samples: int
     """The most failing records of each predicate that are noted in a share."""
-    period: str | None = None
-    """The SQL of the period of a record (`lakegate.engine.measure.delivered_period`); None: periods are not noted."""
+    period: PeriodColumn | None = None
+    """None: periods are not noted."""
     _absent: dict[tuple[Level, int, bool], pa.Table] = field(default_factory=dict)
     """The results of parts of programs for a record without any value."""
 
@@ -262,7 +262,7 @@ class Evaluation:
         partial.keys |= chunk.keys
         partial.broken.append(Broken(AscendingLines.of(rows), bitmaps))
         if self.period is not None:
-            partial.periods.append(periods_of_chunk(chunk.records, self.period, self.plan.policy.on_reject, connection))
+            partial.periods.append(periods_of_chunk(chunk.records, self.period, connection))
 
     def _bits(
         self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection, *, with_present: bool
