@@ -90,7 +90,9 @@ def test_a_routed_object_is_staged_and_its_job_started_as_the_template_sets(env:
     assert {
         "entryPoint": "s3://lake/code/current/validate.py",
         "entryPointArguments": ["--request", f"s3://lake/runs/{workload}/attempt=1/request.json"],
-        "sparkSubmitParameters": environment["LAKEGATE_JOB_PARAMETERS"].replace("{executors}", "1"),
+        "sparkSubmitParameters": environment["LAKEGATE_JOB_PARAMETERS"]
+        .replace("{executors}", "1")
+        .replace("{disk}", "20"),
     } == run.job_driver["sparkSubmit"]
 
 

@@ -129,6 +129,7 @@ DETAILS: Final = (
         ),
     ),
     ("job-memory", re.compile(r"OutOfMemory|exit ?code:? ?137|out of memory|Killed by.{0,20}memory", re.IGNORECASE)),
+    ("job-disk", re.compile(r"No space left on device|disk quota exceeded", re.IGNORECASE)),
     ("quota", re.compile(r"quota|maximum ?capacity|MaxCapacity|limit exceeded|insufficient capacity", re.IGNORECASE)),
     ("kms", re.compile(r"KMS|kms:")),
     ("right", re.compile(r"AccessDenied|Access Denied|not authorized|Status Code: 403")),

@@ -142,6 +142,8 @@ def _plain(text: str) -> str:
 
 EXECUTORS = "{executors}"
 """In the parameters of spark-submit: the number of executors of the run."""
+DISK = "{disk}"
+"""Likewise: GB of the disk of each of its executors."""
 BYTES_OF_AN_EXECUTOR = 1 << 30
 """Two cores evaluate so much in less than half a minute (docs/performance.md); another executor is billed for a whole one."""
 
@@ -156,9 +158,8 @@ def start_request(turn: DeliveryTurn, request: Request) -> dict[str, object]:
     if not job.judge or size >= job.small or earlier - {FailureCause.OVERTAKEN, *OF_VALIDATORS}:
         policy = run_policy(job, turn.gate.places.lake, request)
         arguments = ["--request", f"{request.output_uri}/request.json"]
-        run = RunParameters(
-            turn.row.id, job_token(turn.row.id, request.attempt), arguments, policy, executors(job, request)
-        )
+        token, workers = job_token(turn.row.id, request.attempt), executors(job, request)
+        run = RunParameters(turn.row.id, token, arguments, policy, workers, executor_disk(request, workers))
         return start_job_run(job, turn.pin.contract, turn.pin.dataset, run)
     return invoke_judge(job, request)
 
@@ -183,6 +184,8 @@ class RunParameters(NamedTuple):
     arguments: list[str]
     policy: str
     executors: int = 1
+    disk: int = 20
+    """GB of each executor."""
 
 
 def start_job_run(job: JobSettings, contract: str, dataset: str, run: RunParameters) -> dict[str, object]:
@@ -190,7 +193,7 @@ def start_job_run(job: JobSettings, contract: str, dataset: str, run: RunParamet
     submit = {
         "entryPoint": job.entry_point,
         "entryPointArguments": run.arguments,
-        "sparkSubmitParameters": job.parameters.replace(EXECUTORS, str(run.executors)),
+        "sparkSubmitParameters": job.parameters.replace(EXECUTORS, str(run.executors)).replace(DISK, str(run.disk)),
     }
     return {
         "applicationId": job.application,
@@ -207,9 +210,23 @@ def start_job_run(job: JobSettings, contract: str, dataset: str, run: RunParamet
 
 def executors(job: JobSettings, request: Request) -> int:
     """The number of executors of a run, by the bytes that it reads: delivered ones, and accepted ones to compare with."""
+    return max(1, min(job.executors, -(-_bytes_read(request) // BYTES_OF_AN_EXECUTOR)))
+
+
+def executor_disk(request: Request, executors: int) -> int:
+    """GB of the disk of each executor.
+
+    20 are the least and are in the price of a worker, 200 the most ("Using different application configurations", EMR Serverless
+    guide). What is kept of keys and what is sorted by them has at most the size of the data, each; compressed data is larger when
+    it is read. So there are four times the bytes of an executor beside those 20.
+    """
+    share = -(-_bytes_read(request) // executors)
+    return min(200, 20 + 4 * (share // BYTES_OF_AN_EXECUTOR))
+
+
+def _bytes_read(request: Request) -> int:
     accepted = (part.size for reference in request.references for part in reference.parts)
-    size = sum(part.size for part in request.parts) + sum(accepted)
-    return max(1, min(job.executors, -(-size // BYTES_OF_AN_EXECUTOR)))
+    return sum(part.size for part in request.parts) + sum(accepted)
 
 
 def _tag(text: str) -> str:

@@ -23,7 +23,7 @@ from local_emr.spark_rules import (
 from lakegate.aws.wiring import most_executors
 from lakegate.features.deployment.parameter_values import ROOM_OF_SETTINGS, SETTINGS_WITHOUT_BOUND
 from lakegate.features.deployment.preflight import LONGEST_NAME
-from lakegate.gate.delivery.submit_run import EXECUTORS, executors
+from lakegate.gate.delivery.submit_run import DISK, EXECUTORS, executor_disk, executors
 from lakegate.gate.dependencies import JobSettings
 from lakegate.plan.request import Request, StagedPart
 from lakegate.spark.spark_tasks import TASK_MEMORY
@@ -55,7 +55,9 @@ def settings(built: Path, size: int, runs: int = 2) -> Mapping[str, str]:
         output_uri="s3://lake/runs/w/attempt=1",
     )
     job = JobSettings("app", "role", "s3://code/validate.py", executors=most_executors(16, runs))
-    return read_parameters(parameters(built).replace(EXECUTORS, str(executors(job, request)))).cluster
+    workers = executors(job, request)
+    made = parameters(built).replace(EXECUTORS, str(workers)).replace(DISK, str(executor_disk(request, workers)))
+    return read_parameters(made).cluster
 
 
 @pytest.mark.parametrize("runs", [1, 2, 4])

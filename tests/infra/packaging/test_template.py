@@ -19,7 +19,7 @@ from lakegate.aws.wiring import DRIVER_VCPU, EXECUTOR_VCPU
 from lakegate.base.extension_points import ROOT
 from lakegate.gate.datasets.readers_manifest import TAG
 from lakegate.gate.delivery.decide_verdict import STAGED_FOR
-from lakegate.gate.delivery.submit_run import EXECUTORS
+from lakegate.gate.delivery.submit_run import DISK, EXECUTORS
 from lakegate.gate.dependencies import Timing
 from lakegate.spark.spark_session import SETTINGS
 from tests.sam.built import ARNS, Stack
@@ -294,7 +294,7 @@ def test_warm_workers_have_the_size_that_the_job_asks_for(built: Path) -> None:
     """
     warm = Stack.read(built, WarmWorkers="3").resources("AWS::EMRServerless::Application")["Application"]
     parameters = Stack.read(built).function("IntakeFunction")["Environment"]["Variables"]["LAKEGATE_JOB_PARAMETERS"]
-    settings = read_parameters(parameters.replace(EXECUTORS, "1")).cluster
+    settings = read_parameters(parameters.replace(EXECUTORS, "1").replace(DISK, "20")).cluster
     size = {"Cpu": f"{vcpus(settings, 'executor')} vCPU", "Memory": f"{worker_memory(settings, 'executor')} GB"}
 
     assert {each["Key"]: each["Value"] for each in warm["InitialCapacity"]} == {

@@ -354,6 +354,7 @@ CASES: tuple[Case, ...] = (
     Case("start-waits", starts_later, "SmallFileBytes", (KEY,)),
     Case("job-settings", failed(details=SETTINGS_REFUSED), "ExtraJobParameters"),
     Case("job-memory", failed(details=OUT_OF_MEMORY), "spark.executor.memory"),
+    Case("job-disk", failed(details="java.io.IOException: No space left on device"), "executor.disk=200g"),
     Case("job-python", failed(details="Cannot run program ./environment/bin/python: No such file"), "PYTHON_ARCHIVE"),
     Case(
         "job-python",

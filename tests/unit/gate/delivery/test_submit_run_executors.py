@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lakegate.aws.wiring import DRIVER_VCPU, EXECUTOR_VCPU, most_executors
 from lakegate.gate.delivery.intake import intake
-from lakegate.gate.delivery.submit_run import BYTES_OF_AN_EXECUTOR, executors
+from lakegate.gate.delivery.submit_run import BYTES_OF_AN_EXECUTOR, executor_disk, executors
 from lakegate.gate.dependencies import JobSettings
 from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
 from tests.simulation.environment import LANDING, Environment
@@ -58,6 +58,15 @@ def test_an_executor_for_each_gibibyte(size: int, accepted: int, most: int, give
     assert executors(job(most), request(size, accepted)) == given
 
 
+@pytest.mark.parametrize(
+    ("size", "accepted", "workers", "given"),
+    [(0, 0, 1, 20), (GIB - 1, 0, 1, 20), (GIB, 0, 1, 24), (9 * GIB, 3 * GIB, 3, 36), (350 * GIB, 0, 3, 200)],
+)
+def test_an_executor_has_a_disk_for_what_it_reads(size: int, accepted: int, workers: int, given: int) -> None:
+    """20 GB are in its price; four times its share of the bytes beside them, as far as a worker may have it."""
+    assert executor_disk(request(size, accepted), workers) == given
+
+
 @given(sizes, sizes, st.integers(1, 500))
 def test_more_bytes_never_get_fewer_executors(one: int, other: int, most: int) -> None:
     """The number grows with the size, within its bounds."""
@@ -82,12 +91,12 @@ def test_a_small_share_still_has_an_executor() -> None:
 @pytest.mark.parametrize(
     ("parameters", "sent"),
     [
-        ("--conf a={executors} --conf b={executors}", "--conf a=1 --conf b=1"),
+        ("--conf a={executors} --conf b={executors} --conf c={disk}g", "--conf a=1 --conf b=1 --conf c=20g"),
         ("--conf spark.dynamicAllocation.maxExecutors=7", "--conf spark.dynamicAllocation.maxExecutors=7"),
     ],
 )
 def test_the_stored_request_has_the_number(parameters: str, sent: str) -> None:
-    """It takes the place of `{executors}`; parameters of an operator's own need not have it."""
+    """It takes the place of `{executors}`, and the disk that of `{disk}`; parameters of an operator's own need not have it."""
     env = Environment()
     places = env.dependencies.places
     job = replace(places.job, parameters=parameters, executors=5)
