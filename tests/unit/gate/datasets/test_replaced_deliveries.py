@@ -21,6 +21,9 @@ from tests.decisions import recall, restore
 from tests.fakes.identity import ALICE
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LINE, PREFIX, Environment
+from tests.simulation.sliced import PLAN as APPENDED
+from tests.simulation.sliced import judged
+from tests.simulation.sliced import settled as finished
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.test_recalls import BY_PERIOD
 from tests.unit.gate.datasets.test_recall_delivery import by, head
@@ -182,6 +185,23 @@ def test_a_delivery_without_one_period_has_no_name(period: DeliveredPeriod | Non
     assert (names[0] == names[1], bool(names[0])) == (True, named)
     assert replaceable_name(gate, ROW, policy, None) == ""
     assert replaceable_name(gate, ROW, replace(policy, period="month"), result) != names[0] or not named
+
+
+def test_slices_that_are_appended_are_replaced_as_files_are() -> None:
+    """Offsets go on without a gap, and the log keeps what was replaced; the current state has the later slices alone."""
+    line = judged(b"good:1", plan=replace(APPENDED, policy=replace(APPENDED.policy, replaces=Replaces.DELIVERY)))
+    finished(line)
+    (first,) = line.env.uploads
+    line.env.upload(first.version.key, b"good:2")
+    line.take_in()
+    finished(line)
+
+    assert superseding(line.env) == [(0, ()), (1, (0,))]
+    assert current(line.env) == [1]
+    assert line.delivered() == [b"good:1", b"good:2"]
+    assert [
+        piece.offset for block in deliveries(line.env.dependencies.ledger.blocks(LINE)) for piece in block.slices or ()
+    ] == [0, 6]
 
 
 def test_a_period_is_delivered_again_under_any_name() -> None:
