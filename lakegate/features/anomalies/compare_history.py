@@ -20,7 +20,6 @@ from lakegate.features.anomalies.robust_band import FEWEST, Past, unusual
 from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.delivery.decide_verdict import read_plan
 from lakegate.gate.delivery.delivery_row import Anomaly, Workload
-from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.dependencies import Dependencies
@@ -69,7 +68,7 @@ class CommittedNumbers:
     def committed(self, workload: Workload) -> list[Write]:
         """The row with the numbers of a delivery that was compared."""
         stored = json.loads(workload.extensions).get(NUMBERS)
-        if workload.state is not State.PUBLISHED or stored is None:
+        if stored is None:
             return []
         key = RowKey(TableName.LEDGER, numbers_key(workload.pinned.dataset), workload.height)
         return [Put(Row(key, {NUMBERS: json.dumps(stored, sort_keys=True, separators=(",", ":"))}))]
@@ -106,8 +105,9 @@ def _anomalies(
     found: Mapping[MeasuredNumber, float], landed: datetime, history: Sequence[EarlierDelivery], sides: Anomalies
 ) -> Iterator[Anomaly]:
     """The numbers that are outside of what is usual, in their order."""
-    before = next((each.landed for each in history if each.landed <= landed), None)
-    gap = {} if before is None else {GAP: (landed - before).total_seconds()}
+    gap = (
+        {GAP: (landed - history[0].landed).total_seconds()} if history else {}
+    )  # below 0 of what landed before: not late
     rows = found[ROW_COUNT]
     for of, number in {ROW_COUNT: rows, **gap, **found}.items():
         past = [Past(each.landed, each.numbers[of.key]) for each in history if of.key in each.numbers]

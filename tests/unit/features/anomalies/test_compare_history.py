@@ -22,7 +22,7 @@ from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.table import Put, Row, RowKey, TableName
 from lakegate.plan.result import Result
-from tests.decisions import recall
+from tests.decisions import recall, waive
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, LINE, PREFIX, Environment
 from tests.unit.gate.scenarios import drive, refused_at
@@ -125,15 +125,29 @@ def test_a_late_delivery_is_unusual_and_an_early_one_is_not() -> None:
     assert early.anomalies == ()
 
 
-def test_rejected_deliveries_are_in_no_band_and_are_not_compared() -> None:
-    """Their numbers are kept nowhere."""
-    env = with_history(rows=USUAL[1:])
+def test_rejected_and_waived_deliveries_are_in_no_band_and_are_not_compared() -> None:
+    """Their numbers are kept nowhere, also where a person lets them through."""
+    env = with_history()
     rejected = delivered(env, 112, "bad")
+    until = (env.memory.clock.now() + timedelta(days=9)).isoformat()
+    waived = drive(env.dependencies, waive(env.dependencies, rejected.id, "it is known", until))
+    rows = [rejected, env.dependencies.workloads.get(str(waived))]
 
-    assert rejected.state is State.QUARANTINED
-    assert rejected.anomalies == ()
-    assert delivered(env, 112).anomalies == ()
-    assert [each.height for each in past_deliveries(env.dependencies, LINE, 1_000)] == [14, *range(12, -1, -1)]
+    assert [row.state for row in rows] == [State.QUARANTINED, State.PUBLISHED]
+    assert [(row.anomalies, row.extensions) for row in rows] == [((), "{}")] * 2
+    assert [each.height for each in past_deliveries(env.dependencies, LINE, 1_000)] == [*range(13, -1, -1)]
+
+
+def test_what_landed_before_the_others_is_not_late() -> None:
+    """It was replayed, or waited for a person: its rows are compared."""
+    env = with_history(rows=[2_000, *USUAL])
+    row = delivered(env, 112)
+    pin = replace(row.pinned, modified="2020-01-01T00:00:00.000000Z")
+    turn = DeliveryTurn(env.dependencies, row._replace(pin=pin, anomalies=()))
+    body = measured_result(turn)
+    assert body is not None
+
+    assert [each.measure for each in compare(turn, Result.from_bytes(body)).anomalies] == ["rows"]
 
 
 def test_recalled_deliveries_are_in_no_band() -> None:

@@ -141,7 +141,7 @@ def test_a_delivery_is_compared_with_its_weekday_where_weekdays_differ() -> None
     found = unusual(Scale.COUNT, MONDAY + DAY * 140, past, 205.0)
 
     assert found is not None
-    assert (found.season, found.deliveries, found.median) == ("Mondays", 20, pytest.approx(2_009.5))
+    assert (found.season, found.deliveries, round(found.median, 1)) == ("Mondays", 20, 2_009.5)
     assert unusual(Scale.COUNT, MONDAY + DAY * 145, past, 205.0) is None
 
 
@@ -172,7 +172,7 @@ def test_a_delivery_is_compared_with_its_month_where_months_differ() -> None:
 def test_times_of_any_zone_are_compared_by_their_day_in_utc() -> None:
     """A history of another zone is the same one."""
     weeks = [rows + week for week in range(20) for rows in (2_000, 2_010, 1_990, 2_005, 1_995, 200, 210)]
-    zone = datetime.fromisoformat("2026-01-01T00:00:00+13:00").tzinfo
+    zone = datetime.fromisoformat("2026-01-01T00:00:00-08:00").tzinfo
     past = [Past(each.at.astimezone(zone), each.number) for each in daily(weeks)]
     at = (MONDAY + DAY * 140).astimezone(zone)
 
