@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Final, NamedTuple
@@ -29,8 +29,10 @@ WIDTH: Final = 4.0
 """Half of the band, in spreads."""
 OF_FEW: Final = 2.0
 """By how much wider it is where few numbers are compared: by this part of one number."""
-LEAST_SPREAD: Final = 0.02
-"""Of any scale: 2 percent of a count or value, one percentage point of a share near 0."""
+LEAST_SPREAD: Final = 0.03
+"""Of counts, durations and values: this part of them."""
+LEAST_SHARE: Final = 0.02
+"""Of shares, as an angle: near 0 the band ends at one percent."""
 OF_MEDIAN_DEVIATION: Final = 1.4826
 OF_DECILES: Final = 0.3902
 """What makes a median absolute deviation, and a distance of deciles, the standard deviation of a normal distribution."""
@@ -89,20 +91,21 @@ class _Scaling(NamedTuple):
     """The smallest spread."""
 
 
-def _scaling(scale: Scale, numbers: Sequence[float], rows: float) -> _Scaling:
-    """`rows`: of the delivery that is compared."""
+def _scalings(scale: Scale, numbers: Sequence[float], rows: float) -> tuple[_Scaling, ...]:
+    """Those of a kind; of values that have one sign two, because those near 0 may change it. `rows`: of the delivery."""
     if scale is Scale.SHARE:
-        return _Scaling(_angle, _share, max(LEAST_SPREAD, 0.5 / math.sqrt(max(rows, 1.0))))
+        return (_Scaling(_angle, _share, max(LEAST_SHARE, 0.5 / math.sqrt(max(rows, 1.0)))),)
     middle = quantile(sorted(numbers), 0.5)
     if scale is Scale.COUNT:
-        return _Scaling(_log_above, _above_of_log, max(LEAST_SPREAD, 1 / math.sqrt(middle + 1)))
+        return (_Scaling(_log_above, _above_of_log, max(LEAST_SPREAD, 1 / math.sqrt(middle + 1))),)
     if scale is Scale.DURATION and min(numbers) >= 0:
-        return _Scaling(_log_above, _above_of_log, LEAST_SPREAD)
+        return (_Scaling(_log_above, _above_of_log, LEAST_SPREAD),)
+    plain = _Scaling(float, float, LEAST_SPREAD * quantile(sorted(map(abs, numbers)), 0.5))
     if min(numbers) > 0:
-        return _Scaling(_log, _of_log, LEAST_SPREAD)
+        return _Scaling(_log, _of_log, LEAST_SPREAD), plain
     if max(numbers) < 0:
-        return _Scaling(lambda number: -_log(-number), lambda scaled: -_of_log(-scaled), LEAST_SPREAD)
-    return _Scaling(float, float, LEAST_SPREAD * quantile(sorted(map(abs, numbers)), 0.5))
+        return _Scaling(lambda number: -_log(-number), lambda scaled: -_of_log(-scaled), LEAST_SPREAD), plain
+    return (plain,)
 
 
 def _log(number: float) -> float:
@@ -136,13 +139,21 @@ def unusual(scale: Scale, at: datetime, past: Sequence[Past], number: float, row
     """The band that the number of a delivery lies outside of; None: it is usual, or there is not history enough.
 
     `at`: when it landed. `past`: the newest first. `rows`: of the delivery. A number is usual, too, where some earlier ones were
-    at least half as far outside.
+    at least half as far outside. With two scales, the band has what is usual on one of them.
     """
     if len(past) < FEWEST:
         return None
-    scaling = _scaling(scale, [each.number for each in past], rows)
-    scaled = [Past(each.at.astimezone(UTC), scaling.to(each.number)) for each in past]
-    compared = _compared(scaled, at.astimezone(UTC))
+    found: list[Band] = []
+    for scaling in _scalings(scale, [each.number for each in past], rows):
+        band = _unusual_on(scaling, scale, at.astimezone(UTC), past, number)
+        if band is None:
+            return None
+        found.append(band)
+    return replace(found[0], low=min(band.low for band in found), high=max(band.high for band in found))
+
+
+def _unusual_on(scaling: _Scaling, scale: Scale, at: datetime, past: Sequence[Past], number: float) -> Band | None:
+    compared = _compared([Past(each.at.astimezone(UTC), scaling.to(each.number)) for each in past], at)
     if compared is None:
         return None
     middle = quantile(sorted(each.number for each in compared.last), 0.5)

@@ -70,12 +70,12 @@ FEW = Anomaly(
     "rows",
     "",
     112.0,
-    1830.93138,
-    2306.46142,
+    1791.50939,
+    2357.20856,
     2054.99392,
     FEWEST,
     "",
-    "rows: 112, usual is 1,831 to 2,306 (median of the last 14 deliveries: 2,055)",
+    "rows: 112, usual is 1,792 to 2,357 (median of the last 14 deliveries: 2,055)",
 )
 
 
@@ -120,7 +120,7 @@ def test_a_late_delivery_is_unusual_and_an_early_one_is_not() -> None:
     late, early = delivered(env, 2_050, wait=DAY / 4), delivered(env, 2_050)
 
     (text,) = texts(late)
-    usual = "usual is at most 26.3 hours (median of the last 14 deliveries: 24 hours)"
+    usual = "usual is at most 27.53 hours (median of the last 14 deliveries: 24 hours)"
     assert text == f"time since the accepted delivery before: 36 hours, {usual}"
     assert early.anomalies == ()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.bench.anomalies import IRREGULAR, REGULAR, AlarmRate, HistoryKind, rates
+from tests.bench.anomalies import IRREGULAR, REGULAR, AlarmRate, HistoryKind, rates, unusual_flights
 
 FOUND = {
     **{("constant rows", change): 0.85 for change in ("half", "tenfold")},
@@ -40,3 +42,18 @@ def test_what_people_would_notice_is_found_in_most_deliveries(kind: HistoryKind)
     _, found = rates(kind, 4)
 
     assert {name for name, rate in found.items() if rate.share < FOUND.get((kind.name, name), 0)} == set()
+
+
+def test_flights_of_a_file_are_deliveries_of_a_day(tmp_path: Path) -> None:
+    """On the last of twenty days there are ten flights in place of a hundred."""
+    file = tmp_path / "flights.csv"
+    days = [(day, flight) for day in range(1, 21) for flight in range(10 if day == 20 else 100)]
+    rows = (f"2013,1,{day},{517 + at},2,N{at},IAH,220,1400" for day, at in days)
+    file.write_text("\n".join(["year,month,day,dep_time,dep_delay,tailnum,dest,air_time,distance", *rows]))
+
+    assert list(unusual_flights(str(file))) == [
+        "2013-01-20 Sunday: rows 10",
+        "2013-01-20 Sunday: distinct tailnum 10",
+        "2013-01-20 Sunday: sum of distance 14000",
+        "    3 of      48 (6.250%)",
+    ]
