@@ -31,3 +31,16 @@ def test_the_example_of_spark_reads_every_dialect(
     found = {row.country: (row.orders, row.amount) for row in run("pyspark").collect()}
 
     assert found == BY_COUNTRY
+
+
+def test_the_example_of_spark_takes_no_title_for_a_header(
+    lakegate: Lakegate, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends where a delivery has lines above its header."""
+    assert spark.version
+    monkeypatch.chdir(tmp_path)
+    fill(lakegate, titles="Orders\n")
+    lakegate.ok("get", "orders_v1", "data")
+
+    with pytest.raises(ValueError, match="height 1 has lines above its header"):
+        run("pyspark")

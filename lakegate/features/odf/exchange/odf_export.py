@@ -132,8 +132,8 @@ def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent 
     `fields`: the columns of a slice.
     """
     step, merge = _STEPS.get(plan.storage.format), MERGES[plan.policy.merge_strategy.value]
-    if step is None:
-        return None
+    if step is None or (step == "ReadStepCsv" and plan.csv.skip_rows):
+        return None  # ODF skips no lines: another reader would take a title for the header
     own = [entry for entry in fields if entry["name"] not in COMMON]
     key, schema = _key(plan.policy, [str(entry["name"]) for entry in own]), {"fields": own}
     read = {**(_csv(plan) if step == "ReadStepCsv" else {}), "schema": schema}

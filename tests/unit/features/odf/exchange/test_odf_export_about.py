@@ -99,6 +99,11 @@ def test_how_deliveries_are_read(format_: Format, step: str | None) -> None:
     assert found is None or found.value["read"]["schema"] == {"fields": [ID]}
 
 
+def test_no_step_reads_lines_above_a_header() -> None:
+    """ODF cannot skip them: a step would state that a title is the header."""
+    assert source_event(replace(PLAN, csv=Csv(skip_rows=1)), FIELDS) is None
+
+
 def test_where_the_records_of_a_json_object_stand() -> None:
     """ODF has the path in the same form."""
     found = source_event(replace(PLAN, storage=Storage(Format.JSON, records="result.items")), FIELDS)
