@@ -258,16 +258,27 @@ class _ElementReader:
         found = self._scan(at, is_last=is_last)
         is_record = container.depth is not None and container.kind == "["
         if found is not None:
-            if is_record:
-                texts.append(self._text[at : found[1]].encode())
             container.state = "next"
-            return found[1]
+            return self._records(container, at, found[1], texts, is_last=is_last) if is_record else found[1]
         if len(self._text) - at <= LONGEST_RECORD:
             return None
         if is_record or self._text[at] not in "[{":
             raise self._broken()
         container.state = "next"
         return self._enter(at, None)
+
+    def _records(self, container: _Container, at: int, end: int, texts: list[bytes], *, is_last: bool) -> int:
+        """Consume a record, and those behind it that are whole: they take most of the time."""
+        texts.append(self._text[at:end].encode())
+        while (comma := _COMMA(self._text, end)) is not None and comma.end() < len(self._text):
+            at = comma.end()
+            found = self._scan(at, is_last=is_last)
+            if found is None:
+                container.state = "wanted"
+                return at
+            end = found[1]
+            texts.append(self._text[at:end].encode())
+        return end
 
     def _scan(self, at: int, *, is_last: bool) -> tuple[object, int] | None:
         """The value at a position and its end; None where the text ends before, or a number at its end may go on."""
@@ -293,6 +304,7 @@ class _ElementReader:
 
 _SCAN = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
 """Finds where a value ends; what it is made of is judged with its row."""
+_COMMA = re.compile(f"[{_SPACE}]*,[{_SPACE}]*").match
 _PAST_SPACE = re.compile(f"[{_SPACE}]*").match
 _MARKS = {
     ("[", "first", "]"): "after",
