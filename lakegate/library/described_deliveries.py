@@ -354,15 +354,22 @@ def _reason(dependencies: Dependencies, reason: str, first: Delivery | None) -> 
     if reason != DUPLICATE or first is None:
         return in_words(reason)
     named = f"{in_words(reason)}: {first.key}, taken in {in_utc(first.at)}, workload {first.id}"
-    return f"{named}. {LOST}" if _is_lost(dependencies, first.row) else named
+    return ". ".join((named, *_ways_back(dependencies, first.row)))
 
 
-def _is_lost(dependencies: Dependencies, row: Workload | None) -> bool:
-    """Whether no version is left below the folder of an accepted delivery."""
+def _ways_back(dependencies: Dependencies, row: Workload | None) -> Iterator[str]:
+    """What to do where the accepted delivery of the same content is not current, or has lost its object."""
     if row is None or row.pin is None or row.state is not State.PUBLISHED:
-        return False
+        return
+    there = standing_of(dependencies, row.pin.dataset, row.height)
+    if there.recalled:
+        yield "It was recalled: `lakegate restore` puts it back"
+    elif there.superseded_by is not None:
+        other = OtherDelivery.of(there.superseded_by)
+        yield f"It was replaced by {other.in_words}: `lakegate recall` of what came in its place gives it back"
     folder = lake_layout.destination_key("accepted", row.pin, row.id, "")
-    return next(every_version(dependencies.objects, dependencies.places.lake, folder), None) is None
+    if next(every_version(dependencies.objects, dependencies.places.lake, folder), None) is None:
+        yield LOST
 
 
 def _seconds(pin: Pin, block: Block) -> float:

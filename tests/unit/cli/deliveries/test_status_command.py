@@ -672,3 +672,25 @@ def test_what_was_delivered_again_says_what_it_replaces(lakegate: Lakegate) -> N
     history = lakegate.json("history", "orders_v1")["deliveries"]
     assert [(each["not_current"], each.get("supersedes")) for each in history] == [(None, [0]), ("superseded", None)]
     assert "accepted (replaces height 0)" in lakegate.ok("history", "orders_v1")
+
+
+def test_a_duplicate_of_what_is_not_current_says_how_it_comes_back(lakegate: Lakegate) -> None:
+    """Recalled or replaced: delivering the same bytes again is refused, and the person's command is named."""
+    lakegate.routed(**{"schema:\n": "customProperties: [{property: lakegate, value: {replaces: delivery}}]\nschema:\n"})
+    body = b"id,amount\na,1\n"
+    first = lakegate.delivered(body=body)
+    by = lakegate.delivered(body=b"id,amount\nb,2\n")
+    again = lakegate.upload(body=body, name="again.csv")
+    lakegate.intake("orders/again.csv")
+    (replaced,) = lakegate.json("status", again)["reasons"]
+    lakegate.ok("recall", "orders/day.csv", "--reason", "the wrong month")
+    (back,) = lakegate.json("status", again)["reasons"]
+    lakegate.ok("recall", first, "--reason", "the wrong year")
+    (recalled,) = lakegate.json("status", again)["reasons"]
+
+    at = lakegate.json("status", by)["at"][:10]
+    assert replaced.endswith(
+        f". It was replaced by {by[:12]} of {at} (height 1): `lakegate recall` of what came in its place gives it back"
+    )
+    assert "It was" not in back
+    assert recalled == f"{back}. It was recalled: `lakegate restore` puts it back"
