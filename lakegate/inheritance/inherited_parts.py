@@ -183,7 +183,11 @@ FOR_CHILDREN = (
 WEAKNESSES = frozenset({kind for kind, effect in KINDS.items() if effect.consumer and kind not in UNJUDGED}) | {
     *FOR_CHILDREN
 }
-STRICTER = {(key, "allow", "warn") for key in ("additionalFields", "missingFields")} | {("samples", "true", "false")}
+STRICTER = {
+    *((key, "allow", "warn") for key in ("additionalFields", "missingFields")),
+    ("samples", "true", "false"),
+    *(("anomalies", *change) for change in (("ignore", "decrease"), ("ignore", "both"), ("decrease", "both"))),
+}
 """Settings whose change rejects nothing, and is stricter nevertheless."""
 NEGATED = {"required": "required", "unique": "unique"}
 """Keys of fields that say `false` where the parent has a rule of this kind."""

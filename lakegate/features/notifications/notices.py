@@ -20,6 +20,7 @@ from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.notifications.notification_text import (
     DESCRIBED,
     TITLES,
+    anomalies_text,
     channels,
     lifecycle_text,
     reasons_text,
@@ -337,7 +338,7 @@ def _accepted(what: Occurrence, workload: Workload, dataset: DatasetState) -> Oc
     counts = workload.decision.counts if workload.decision else None
     rows = [counts.rows_in_words] if counts else []
     title = printable(f"Accepted: {dataset.name}, below {what.group}")
-    reasons = (*rows, f"To read it: lakegate get {dataset.name} FOLDER")
+    reasons = (*rows, *anomalies_text(workload), f"To read it: lakegate get {dataset.name} FOLDER")
     return replace(what, kind=ACCEPTED, key=workload.id, title=title, reasons=reasons)
 
 

@@ -97,13 +97,18 @@ def reasons_text(workload: Workload, kind: str, causes: list[str]) -> tuple[str,
     if kind == "failed":
         return tuple(causes)
     if kind != "awaiting":
-        return workload.decision.reasons if workload.decision else tuple(causes)
+        return (*workload.decision.reasons, *anomalies_text(workload)) if workload.decision else tuple(causes)
     return (
         f"To publish it: lakegate approve {workload.id}",
         f'To reject it: lakegate decline {workload.id} --reason "…"',
         f"Without an answer it is rejected at {workload.deadline:%Y-%m-%d %H:%M} UTC",
         *workload.required(workload.candidate).reasons,
     )
+
+
+def anomalies_text(workload: Workload) -> tuple[str, ...]:
+    """What is unusual of an accepted delivery, one sentence each, in printable signs."""
+    return tuple(printable(f"Anomaly: {anomaly.text}") for anomaly in workload.anomalies)
 
 
 EventText = tuple[str, list[str]]

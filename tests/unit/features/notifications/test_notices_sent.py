@@ -15,7 +15,7 @@ from lakegate.features.notifications.notices import DUE_PER_TURN, deliver, retry
 from lakegate.gate.datasets.dataset_states import DatasetRowStore, Ending
 from lakegate.gate.datasets.lifecycle import change, deprecate
 from lakegate.gate.datasets.subscriptions import add_subscription, remove_subscription
-from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause
+from lakegate.gate.delivery.delivery_row import Anomaly, Decision, FailedAttempt, FailureCause
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ports import Message
@@ -138,6 +138,25 @@ def test_a_notification_of_new_data_says_how_to_read_it() -> None:
         ("12 rows", f"To read it: lakegate get {LINE} FOLDER"),
         row.id,
     )
+
+
+def test_a_notification_of_new_data_says_what_is_unusual_of_it() -> None:
+    """To who asked for accepted data, and to who asked for warnings; in printable signs."""
+    gate = Gate()
+    gate.subscribe(CONSUMER, "accepted")
+    gate.subscribe(OPERATOR, "warned", audience="operator")
+    row = gate.ends("published", "accepted_with_warnings", ("a: b",))
+    text = "nulls in \u202ea: 30 %, usual is at most 1 % (median of the last 30 deliveries: 0 %)"
+    unusual = (Anomaly("nulls", "\u202ea", 0.3, None, 0.01, 0.0, 30, "", text),)
+    gate.env.memory.workloads[row.id] = row._replace(anomalies=unusual)
+    gate.turn()
+    told = {found.kind: found.text for _, found in gate.env.memory.channels.sent}
+    words = f"Anomaly: {text}".replace("\u202e", "\\u202e")
+
+    assert told == {
+        "accepted": (words, f"To read it: lakegate get {LINE} FOLDER"),
+        "warned": ("a: b", words),
+    }
 
 
 def test_a_notification_names_the_line_the_producer_the_reasons_and_the_delivery() -> None:
