@@ -36,6 +36,18 @@ def test_a_header_of_physical_names_is_explained() -> None:
     assert why_no_keys([{"CUST_NO": 1}, {"CUST_NM": 2}], DECLARED, physical) == f"the keys have {hint}"
 
 
+def test_records_in_a_list_of_one_line_are_declared_or_written_as_lines() -> None:
+    """Only where the object is the whole file: `records` is of one object, and its name stands in the message where it is one."""
+    words = "the records are a list in the key 'data' of one object: write each of them as a record of its own"
+    wrapped = {"meta": 1, "data": [{"id": 1}]}
+    hostile = {"ana@example.org": [{"id": 1}]}
+
+    assert why_no_keys([wrapped], DECLARED, of_lines=True) == f"{words}, or declare format: json and records: data"
+    assert why_no_keys([wrapped, wrapped], DECLARED, of_lines=True) == words
+    assert why_no_keys([wrapped], DECLARED) == words
+    assert why_no_keys([hostile], DECLARED, of_lines=True) == words.replace("data", "aaa@aaaaaaa.aaa")
+
+
 @pytest.mark.parametrize(
     ("head", "code", "words"),
     [
