@@ -104,10 +104,8 @@ def past_deliveries(dependencies: Dependencies, chain: str, below: int) -> tuple
 def _anomalies(
     found: Mapping[MeasuredNumber, float], landed: datetime, history: Sequence[EarlierDelivery], sides: Anomalies
 ) -> Iterator[Anomaly]:
-    """The numbers that are outside of what is usual, in their order."""
-    gap = (
-        {GAP: (landed - history[0].landed).total_seconds()} if history else {}
-    )  # below 0 of what landed before: not late
+    """The numbers that are outside of what is usual, in their order; the gap of what landed before the newest one is negative."""
+    gap = {GAP: (landed - history[0].landed).total_seconds()} if history else {}
     rows = found[ROW_COUNT]
     for of, number in {ROW_COUNT: rows, **gap, **found}.items():
         past = [Past(each.landed, each.numbers[of.key]) for each in history if of.key in each.numbers]

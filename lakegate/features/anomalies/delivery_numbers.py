@@ -144,7 +144,7 @@ def numbers_of(plan: Plan, result: Result) -> dict[MeasuredNumber, float]:
         if own is None or own.accept is None or not own.accept.of or check.skip or check.reads & lacking:
             continue
         for of, number in _of_check(plan, check, own.accept, result.rows):
-            if len(found) < MOST_NUMBERS and len(of.subject) <= LONGEST_SUBJECT and abs(number) < LARGEST:
+            if len(found) < MOST_NUMBERS and len(of.subject) <= LONGEST_SUBJECT:
                 found.setdefault(of, rounded(number))
     return found
 
@@ -169,7 +169,7 @@ def _of_check(plan: Plan, check: Check, found: Measured, rows: int) -> Iterator[
             yield of, failing / found.of
     elif (measure := _OF_METRICS.get(check.metric)) is not None and not reads_classified(plan, check):
         number = number_of(check, found)
-        if number is not None:
+        if number is not None and abs(number) < LARGEST:
             yield MeasuredNumber(measure, check.id), float(number)
 
 

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lakegate.base.json_codec import decode, encode
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.delivery_policy import Anomalies, Mode, OnReject, Policy
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.anomalies.delivery_numbers import (
     GAP,
+    LARGEST,
     MOST_NUMBERS,
     Measure,
     MeasuredNumber,
     numbers_of,
 )
-from lakegate.features.anomalies.robust_band import Band
+from lakegate.features.anomalies.robust_band import FEWEST, Band, Past, Scale, unusual
 from lakegate.gate.delivery.delivery_row import Anomaly
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import Not, Predicate, Present
 from lakegate.plan.result import Columns, Measured, Measurement, Result
+from tests.reference.sampling import sampled
 
 FIELDS = (
     PlanField("amount", "c0", LogicalType.NUMBER),
@@ -63,6 +70,8 @@ def numbers(*checks: tuple[Check, Measured | None], policy: Policy = ENFORCED, *
         (Metric.YOUNGEST, Measured(200, number=90.0), {"age/youngest/amount": 90.0, "nulls/amount": 0.0}),
         (Metric.ANSWER, Measured(200, exact=Decimal("7.5")), {"value/answer/amount": 7.5}),
         (Metric.DUPLICATE_ROWS, Measured(200, failing=50), {"failing-rows/duplicate_rows/amount": 0.25}),
+        (Metric.ANSWER, Measured(200, exact=Decimal(10) ** 399), {}),
+        (Metric.ANSWER, Measured(200, exact=-(Decimal(10) ** 399)), {}),
         (Metric.MEAN, Measured(200, number=float("nan")), {"nulls/amount": 0.0}),
         (Metric.MEAN, Measured(200, number=1e301), {"nulls/amount": 0.0}),
         (Metric.MEAN, Measured(0, failing=0), {}),
@@ -213,3 +222,34 @@ def test_each_number_has_the_sides_that_are_warned_of(measure: Measure, sides: s
         for side in (-1, 1)
         if of.compared(0.5 + side / 4, band, setting) is not None
     } == sides
+
+
+NUMBERS = {
+    Scale.COUNT: st.integers(0, 10**15).map(float),
+    Scale.SHARE: st.floats(0, 1),
+    Scale.DURATION: st.floats(-LARGEST, LARGEST, exclude_min=True, exclude_max=True),
+    Scale.VALUE: st.floats(-LARGEST, LARGEST, exclude_min=True, exclude_max=True),
+}
+
+
+@sampled(300, 10_000)
+@given(
+    st.sampled_from(Measure).flatmap(
+        lambda measure: st.tuples(
+            st.just(measure),
+            st.lists(NUMBERS[MeasuredNumber(measure).scale], min_size=FEWEST, max_size=40),
+            NUMBERS[MeasuredNumber(measure).scale],
+        )
+    ),
+    st.sampled_from([BOTH, DECREASE]),
+)
+def test_every_number_can_be_compared_and_stored(case: tuple[Measure, list[float], float], sides: Anomalies) -> None:
+    """Whatever was measured before and now, nothing keeps the delivery from being committed; JSON gives the same back."""
+    measure, numbers, number = case
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    of = MeasuredNumber(measure, "x")
+    band = unusual(of.scale, at, [Past(at - timedelta(days=1 + age), each) for age, each in enumerate(numbers)], number)
+    found = None if band is None else of.compared(number, band, sides)
+
+    if found is not None:
+        assert decode(Anomaly, json.loads(json.dumps(encode(found), allow_nan=False))) == found
