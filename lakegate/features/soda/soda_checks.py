@@ -394,7 +394,7 @@ def _of_type(rule: Rule, known: Mapping[str, Field], column: str, declared: str)
 
 ELSEWHERE = {
     "change ": "changes over time need earlier deliveries, which no rule sees",
-    "anomaly": "anomalies need earlier deliveries, which no rule sees",
+    "anomaly": "anomalies need earlier deliveries, which no rule sees: the gate warns of them without one",
     "distribution": "distributions need earlier deliveries, which no rule sees",
     "values in ": "of references between datasets only `values in (a) must exist in other (b)` is measured",
     "row_count same as": "datasets are not compared by their number of rows",
