@@ -18,13 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.base.errors import InputError
+from lakegate.contract.delivery_policy import DeliveryUnit, Policy
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.engine.native_backend import measure
 from lakegate.engine.read import csv as csv_reader
 from lakegate.engine.read import json as json_reader
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.job.job_storage import keep
-from lakegate.local_check.corrected_delivery import _Merge, _write_alone
+from lakegate.local_check.corrected_delivery import CorrectedFile, _complete, _Merge, _write_alone
 from lakegate.local_check.corrected_rows import behind, raw_members
 from lakegate.local_check.failing_rows_file import FailingRowsFile
 from lakegate.plan.plan import Plan
@@ -162,6 +163,15 @@ def test_json_keeps_every_record_that_is_not_corrected(numbers: list[str], form:
         (found,) = made.put_back()
 
     assert found.decode() == wanted
+
+
+def test_a_mark_of_the_encoding_stays_before_a_corrected_first_record(tmp_path: Path) -> None:
+    """Without a header it is part of the first line, and of no corrected row."""
+    plan = plan_of({"n": "integer", "t": "string"}, *RULES, csv=Csv(header=False))
+    made = repair(tmp_path, plan, b"\xef\xbb\xbf-7,a\n5,b\n")
+    made.bad.write_bytes(b"1,0,,1,a\n")
+
+    assert made.put_back() == (b"\xef\xbb\xbf1,a\n5,b\n",)
 
 
 def test_parquet_keeps_rows_types_codecs_and_row_groups(tmp_path: Path) -> None:
@@ -365,6 +375,14 @@ def test_a_file_without_rows_is_no_delivery(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="has no rows"):
         _write_alone(PLAIN, tmp_path / "rejected", [], tmp_path / "rejected", tmp_path / "target")
+
+
+def test_nothing_but_time_completes_some_deliveries(tmp_path: Path) -> None:
+    """Then the objects are all that is delivered, and nobody can wait for the workload."""
+    pairs = [(tmp_path / "part-0", "orders/day/a.csv")]
+    for unit in (DeliveryUnit.QUIET, DeliveryUnit.OBJECT):
+        plan = replace(PLAIN, policy=Policy(delivery=unit))
+        assert _complete(plan, pairs, tmp_path) == (CorrectedFile(*pairs[0]),)
 
 
 # ---- The two small grammars ----

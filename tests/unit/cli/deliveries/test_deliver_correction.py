@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +217,52 @@ def test_a_delivery_that_takes_the_place_of_another_has_all_rows(
     lakegate.ok("deliver", "--corrects", workload, fixed(tmp_path, "_reasons,id,amount\nx,a,1\n"))
 
     assert landed(lakegate)[0] == b"id,amount\nb,2\nc,3\nd,4\na,1\n"
+
+
+PARTS = {"a.csv": b"id,amount\n,1\nb,2\n", "b.csv": b"id,amount\nc,3\n,4\n", "c.csv": b"id,amount\ne,5\n"}
+
+
+def rejected_parts(lakegate: Lakegate, unit: str, marker: str, body: bytes = b"") -> str:
+    """A rejected delivery of three objects."""
+    policy = f"customProperties: [{{property: lakegate, value: {{delivery: {unit}}}}}]\nschema:\n"
+    lakegate.routed(**{"schema:\n": policy})
+    for name, content in {**PARTS, **({marker: body} if marker else {})}.items():
+        lakegate.clients["s3"].put_object(
+            Bucket=LANDING, Key=f"orders/day/{name}", Body=content, ChecksumAlgorithm="SHA256"
+        )
+    lakegate.intake(f"orders/day/{marker or 'a.csv'}")
+    (one,) = lakegate.json("status")["deliveries"]
+    lakegate.answer(one["workload"], 1)
+    return str(one["workload"])
+
+
+@pytest.mark.parametrize(("unit", "marker"), [("success", "_SUCCESS"), ("manifest", "_delivery.json")])
+def test_every_object_of_a_delivery_is_delivered_again_and_completed(
+    lakegate: Lakegate, tmp_path: Path, unit: str, marker: str
+) -> None:
+    """Under their names, those without a bad row too, and last what completes the delivery, which is the workload."""
+    listed = [{"key": name, "size": len(body)} for name, body in PARTS.items()]
+    manifest = json.dumps({"format": "lakegate-delivery/1", "parts": listed}).encode()
+    workload = rejected_parts(lakegate, unit, marker, manifest if unit == "manifest" else b"")
+    rows = tmp_path / "bad.csv"
+    lakegate.ok("reasons", workload, "--rows", str(rows))
+    before = rows.read_text()
+    rows.write_text(before.replace('",,1', '",a,1').replace('",,4', '",d,4'))
+    made = lakegate.json("deliver", "--corrects", workload, str(rows))
+    found = {name: landed(lakegate, f"orders/day/{name}") for name in (*PARTS, marker)}
+    lakegate.intake(f"orders/day/{marker}")
+    lakegate.answer(made["workload"])
+    block = lakegate.dependencies.ledger.block("shop/orders_v1", 1)
+
+    sizes = [{"key": name, "size": len(found[name][0])} for name in PARTS]
+    assert [line.split(",")[:2] for line in before.splitlines()[1:]] == [["2", "0"], ["3", "1"]]
+    assert made["keys"] == [f"orders/day/{name}" for name in (*PARTS, marker)]
+    assert {name: body for name, (body, _) in found.items()} == {
+        "a.csv": b"id,amount\na,1\nb,2\n",
+        "b.csv": b"id,amount\nc,3\nd,4\n",
+        "c.csv": PARTS["c.csv"],
+        marker: b"" if unit == "success" else json.dumps({"format": "lakegate-delivery/1", "parts": sizes}).encode(),
+    }
+    assert {about["lakegate-corrects"] for _, about in found.values()} == {workload}
+    assert isinstance(block, Block)
+    assert (block.verdict, block.corrects, len(block.objects)) == ("accepted", workload, 3)
