@@ -16,7 +16,7 @@ from lakegate.base import errors
 from lakegate.base.errors import PortError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.ports import Address
+from lakegate.gate.ports import CORRECTS, Address
 from lakegate.transfer import upload_files
 from lakegate.transfer.upload_files import To, read, send
 from tests.unit.cli.conftest import Lakegate
@@ -73,15 +73,16 @@ def test_people_read_the_same(lakegate: Lakegate) -> None:
 
 
 def test_a_large_file_arrives_in_parts(lakegate: Lakegate) -> None:
-    """Every byte, in order, and the bar advances with each part."""
+    """Every byte, in order, with what is said of it; and the bar advances with each part."""
     path = lakegate.folder / "large.csv"
     path.write_bytes(os.urandom(11 * 1024 * 1024 + 17))
     arrived: list[int] = []
-    version = send(
-        lakegate.clients["s3"], read(path), To(LANDING, "large.csv", ACCOUNT), arrived.append, whole=5 * 1024 * 1024
-    )
+    to = To(LANDING, "large.csv", ACCOUNT, {CORRECTS: "0f" * 32})
+    version = send(lakegate.clients["s3"], read(path), to, arrived.append, whole=5 * 1024 * 1024)
 
-    assert lakegate.dependencies.objects.read(Address(LANDING, "large.csv", version)) == path.read_bytes()
+    there = Address(LANDING, "large.csv", version)
+    assert lakegate.dependencies.objects.read(there) == path.read_bytes()
+    assert lakegate.dependencies.objects.head(there).corrects == "0f" * 32
     assert (len(arrived), sum(arrived)) == (3, path.stat().st_size)
 
 
