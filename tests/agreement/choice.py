@@ -24,6 +24,7 @@ def kinds_of(case: Case) -> frozenset[Hashable]:
     plan, storage = case.plan, case.plan.storage
     found: set[Hashable] = {
         ("storage", storage.format, storage.compression),
+        ("place", storage.records != "", plan.csv.skip_rows > 0),
         ("objects", storage.format, len(case.objects) > 1),
         ("policy", storage.format, plan.policy.on_reject),
         ("document", case.contract.format.split(" ")[0], plan.policy.on_reject),

@@ -49,10 +49,11 @@ def extension(draw: random.Random) -> Document:
         settings |= {"onReject": "rows", "maxRejectedShare": draw.choice([0.2, 0.9, 1]), "mode": "enforce"}
     if draw.random() < 0.1:
         settings["samples"] = False
+    aside = random.Random(repr(draw.getstate()))  # what a seed draws beside this stays what it was
     if form == "csv":
-        settings["csv"] = _csv(draw)
-    if form == "json" and draw.random() < 0.5:
-        settings["records"] = draw.choice(["data", "result.items", "a b.data"])
+        settings["csv"] = _csv(draw) | ({"skipRows": aside.randint(1, 3)} if aside.random() < 0.5 else {})
+    if form == "json" and aside.random() < 0.5:
+        settings["records"] = aside.choice(["data", "result.items", "a b.data"])
     return settings
 
 
@@ -64,7 +65,6 @@ def _csv(draw: random.Random) -> Document:
         "encoding": draw.choice(["us-ascii", "iso-8859-1", "windows-1252"]),
         "nullValues": draw.sample(["NULL", "N/A", "-"], draw.randint(1, 2)),
         "multiLine": True,
-        "skipRows": draw.randint(1, 3),
     }
     return {name: value for name, value in chosen.items() if draw.random() < 0.35}
 
