@@ -86,7 +86,7 @@ def other(value: Any) -> Any:
 
 
 NOT_COMPARED = {
-    "without plans": {"segments", "format", "compression", "csv"},
+    "without plans": {"segments", "format", "compression", "records", "csv"},
     "with plans": {"segments"},
 }
 """Members of which the command says that it did not compare them; nobody reads the first one of a folder."""
@@ -114,7 +114,7 @@ def test_every_changed_value_of_a_downloaded_manifest_is_named(lakegate: Lakegat
 
     assert [damaged for damaged, _ in before] == [set(), set()]
     assert [notes for _, notes in before] == [
-        ["Not compared in _manifest.json: segments/heights, format, compression, csv."],
+        ["Not compared in _manifest.json: segments/heights, format, compression, records, csv."],
         ["Not compared in _manifest.json: segments/heights."],
     ]
     assert len(places) > 60
