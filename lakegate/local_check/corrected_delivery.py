@@ -23,7 +23,7 @@ from lakegate.base.text import plural
 from lakegate.contract.delivery_policy import DeliveryUnit, Replaces
 from lakegate.contract.file_formats import Format
 from lakegate.engine.read.csv import CsvSource
-from lakegate.engine.read.data_source import LocalStore, Source
+from lakegate.engine.read.data_source import LINE, LocalStore, Source
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.rejected_rows import Rejected, rejected_records
@@ -34,7 +34,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import BlockKind
 from lakegate.local_check.check_data import ShowProgress
 from lakegate.local_check.corrected_rows import REASONS, CorrectedRow, CorrectedRows, RowPlace, records_of
-from lakegate.local_check.failing_rows_file import PLACE
+from lakegate.local_check.failing_rows_file import PLACE, on_one_line
 from lakegate.local_check.quarantined_data import (
     accepted_files,
     fetch_quarantined,
@@ -110,7 +110,7 @@ def correct_delivery(  # noqa: PLR0913 - a delivery, its correction, and how it 
     if not merge.written:
         raise InputError(f"{delivery.key} was rejected for no single row: correct the whole of it, and upload it again")
     pairs = [(merge.written.get(part, place), key) for part, (place, key) in enumerate(zip(places, keys, strict=True))]
-    if all(cmp(at, places[part], shallow=False) for part, at in merge.written.items()):
+    if not merge.differs or all(cmp(at, places[part], shallow=False) for part, at in merge.written.items()):
         raise InputError(f"no row of {fixed} differs from what was rejected: correct them first")
     return _corrected(delivery, plan, _complete(plan, pairs, folder), merge.counts)
 
@@ -173,11 +173,18 @@ class _Merge:
     counts: _Counts = field(default_factory=_Counts)
     written: dict[int, Path] = field(default_factory=dict)
     """By part, what it is now; of parts without a failing row nothing."""
+    differs: bool = False
+    """Whether a row is another one, or left out. Rows of tables are not compared: their files are."""
 
     def keep(self, source: Source, rejected: Rejected, lines_before: list[int]) -> None:
         """Write each part with a failing row (`lakegate.engine.attempt.KeepRejected`)."""
         found = rejected_records(source, rejected, lines_before)
-        failing = (RowPlace(part, row) for part, rows, _, _ in found for row in rows)
+        is_text = isinstance(source, CsvSource | JsonSource)
+        failing = (
+            (RowPlace(part, row), line)
+            for part, rows, _, records in found
+            for row, line in zip(rows, records.column(LINE).to_pylist() if is_text else [None] * len(rows), strict=True)
+        )
         names = source.columns.found if isinstance(source, CsvSource) and self.plan.csv.header else ()
         corrected = CorrectedRows(self.fixed, self.plan, PLACE, names).rows()
         changes = self._changes(failing, corrected)
@@ -193,25 +200,34 @@ class _Merge:
             self._refuse_missing()
 
     def _changes(
-        self, failing: Iterable[RowPlace], corrected: Iterator[CorrectedRow]
+        self, failing: Iterable[tuple[RowPlace, bytes | None]], corrected: Iterator[CorrectedRow]
     ) -> Iterator[tuple[RowPlace, bytes | TableRow | None]]:
-        """What stands in the place of each failing row. InputError for a corrected row that is none of them."""
+        """What stands in the place of each failing row. InputError for a corrected row that is none of them.
+
+        `failing`: with its line, of text.
+        """
         at, row = self._next(None, corrected)
-        for place in failing:
+        for place, line in failing:
             if at is not None and at < place:
                 raise self._unknown(at)
             if at == place:
                 assert row is not None
                 self.counts.corrected += 1
+                self.differs |= line is None or self._essence(row.record) != self._essence(line)
                 yield place, row.record
                 at, row = self._next(at, corrected)
             else:
                 self.counts.left_out += 1
+                self.differs = True
                 if not self.leave_out and len(self.counts.missing) < NAMED:
                     self.counts.missing.append(place)
                 yield place, None
         if at is not None:
             raise self._unknown(at)
+
+    def _essence(self, record: bytes | TableRow) -> bytes | TableRow:
+        """A record as the file of failing rows has it."""
+        return on_one_line(record) if isinstance(record, bytes) and self.plan.storage.format.is_json else record
 
     def _next(
         self, before: RowPlace | None, corrected: Iterator[CorrectedRow]

@@ -133,7 +133,12 @@ def _json_record(row: int, part: int, reasons: str, line: bytes) -> bytes:
         json.loads(line)
     except ValueError:
         line = json.dumps(line.decode(errors="replace")).encode()
-    return f'{place[:-1]}, "{RECORD}": '.encode() + line.strip() + b"}\n"
+    return f'{place[:-1]}, "{RECORD}": '.encode() + on_one_line(line) + b"}\n"
+
+
+def on_one_line(record: bytes) -> bytes:
+    """A record of JSON without the blanks around it and the line breaks in it: no value has one, they stand escaped there."""
+    return record.strip().replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 class _JsonLines:

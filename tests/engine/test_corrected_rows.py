@@ -174,6 +174,39 @@ def test_a_mark_of_the_encoding_stays_before_a_corrected_first_record(tmp_path: 
     assert made.put_back() == (b"\xef\xbb\xbf1,a\n5,b\n",)
 
 
+@pytest.mark.parametrize(
+    ("storage", "body", "old", "new"),
+    [
+        (Storage(Format.CSV), b"n,t\r\n-1,a \r\n2,b\r\n", b",a ", b",a"),
+        (Storage(Format.CSV, Compression.GZIP), gzip.compress(b"n,t\n-1,a\n2,b", 1), b",-1,", b",1,"),
+        (Storage(Format.JSON), b'[{"n": -1,\r\n "t": "a"},\n\n {"n": 2}]', b"-1", b"1"),
+        (Storage(Format.JSON, records="x"), b'{"of": 2, "x": [ {"n": -1 } , {"n": 2}]}', b"-1", b"1"),
+        (Storage(Format.JSONL), b' {"n": -1} \r\n{"n": \n{"n": 2}', b"-1", b"1"),
+    ],
+)
+def test_whether_a_row_was_corrected_is_known_in_every_format_of_text(
+    tmp_path: Path, storage: Storage, body: bytes, old: bytes, new: bytes
+) -> None:
+    """Also where the file is packed or written otherwise again, so that its bytes are others with the same rows."""
+    made = repair(tmp_path, replace(PLAIN, storage=storage), body, ending=str(storage.rows_suffix))
+    before = made.bad.read_bytes()
+    made.put_back()
+    unchanged = made.merge.differs
+    made.bad.write_bytes(before.replace(old, new))
+    made.put_back()
+
+    assert (unchanged, made.merge.differs) == (False, True)
+
+
+def test_a_row_that_is_left_out_makes_a_difference(tmp_path: Path) -> None:
+    """Although no row was corrected."""
+    made = repair(tmp_path, PLAIN, b"n,t\n-1,a\n", leave_out=True)
+    made.bad.write_text("_row,_part,_reasons,n,t\n")
+    made.put_back()
+
+    assert made.merge.differs
+
+
 def test_parquet_keeps_rows_types_codecs_and_row_groups(tmp_path: Path) -> None:
     """The corrected rows get the types of the file, also where a program widened them."""
     table = pa.table(

@@ -12,9 +12,10 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.base.text import plural
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import CommandResult, interruptible_folder, next_command
-from lakegate.cli.deliveries.wait_for_verdict import WaitExit, exit_code
+from lakegate.cli.command_runner import CommandResult, interruptible_folder
+from lakegate.cli.deliveries.wait_for_verdict import WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
+from lakegate.cli.terminal import Word
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.find_deliveries import find_delivery
 from lakegate.gate.ports import CORRECTS
@@ -73,16 +74,14 @@ def deliver_correction(  # noqa: PLR0913 - a command has these options
         made.left_out,
         status,
     )
-    return CommandResult(found, _in_words(found), exit_code(waited) if waited else WaitExit.ACCEPTED)
+    words: list[Word] = [*_in_words(found)]
+    if status is not None:
+        words.append(lambda _: print_end(status, waited[0], "upload"))
+    return CommandResult(found, words, exit_code(waited) if waited else WaitExit.ACCEPTED)
 
 
 def _in_words(found: DeliveredCorrection) -> Iterator[str]:
     rest = f", {found.left_out:,} left out" if found.left_out else ""
     yield f"{plural(found.corrected, 'corrected row')}{rest}, to {found.keys[-1]}: it corrects {found.corrects[:SHORT_ID]}"
-    if found.workload is not None:
+    if found.workload is not None and found.status is None:
         yield f"  workload {found.workload}"
-    if found.status is None:
-        return
-    yield f"  {found.status.verdict or 'no verdict yet'}: {found.status.standing}"
-    if found.status.verdict == "rejected":
-        yield next_command("lakegate", "reasons", found.status.workload[:SHORT_ID])

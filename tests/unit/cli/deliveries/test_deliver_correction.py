@@ -13,6 +13,7 @@ from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import CORRECTS, Address
 from lakegate.plan.result import Shares, WrittenObject
 from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.deliveries.test_upload_command import meanwhile
 from tests.unit.cli.deployed_stack import LAKE, LANDING
 
 BAD: dict[str, Any] = {"failing": 1, "body": b"id,amount\n,1\nb,2\nc,3\nd,4\n", "name": "bad.csv"}
@@ -143,6 +144,29 @@ def test_the_file_is_one_of_rows_that_can_be_put_back(lakegate: Lakegate, reject
 
     assert f"are delivered again from a .csv file, as {command} writes it" in str(other.exception)
     assert f"nowhere.csv is no file: {command} has the rows to correct" in str(none.exception)
+
+
+def test_the_wait_ends_as_that_of_an_upload(
+    lakegate: Lakegate, rejected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the reasons, where the data is now, and the next command."""
+    made: list[str] = []
+
+    def taken_in() -> None:
+        lakegate.intake("orders/bad.csv")
+        made.extend(each["workload"] for each in lakegate.json("status")["deliveries"] if each["workload"] != rejected)
+
+    meanwhile(monkeypatch, taken_in, lambda: lakegate.answer(made[0], 1))
+    result = lakegate("deliver", "--corrects", rejected, fixed(tmp_path), "--wait")
+    lines = result.stdout.splitlines()
+
+    assert result.exit_code == 1
+    assert lines[0] == f"1 corrected row, to orders/bad.csv: it corrects {rejected[:12]}"
+    assert lines[1].split() == ["workload", made[0]]
+    assert "1 of 4 rows fails (25 %)" in result.stdout
+    assert "quarantine/shop/orders_v1" in result.stdout
+    assert "s from upload to verdict" in lines[-2]
+    assert lines[-1] == f"Next: lakegate reasons {made[0][:12]}"
 
 
 def test_without_a_delivery_the_api_is_named(lakegate: Lakegate, tmp_path: Path) -> None:
