@@ -68,6 +68,13 @@ class MergeStrategy(Enum):
     """Those whose primary key is new to the dataset."""
     SNAPSHOT = "snapshot"
     """The difference to the delivery before: each delivery has all current rows."""
+    UPSERT = "upsert"
+    """Those that are new or have other values: each delivery has new and changed rows alone."""
+
+    @property
+    def corrects(self) -> bool:
+        """Whether slices take rows of earlier ones back."""
+        return self in {MergeStrategy.SNAPSHOT, MergeStrategy.UPSERT}
 
 
 class Treatment(Enum):

@@ -79,8 +79,8 @@ def rows_count_twice(contract: Contract, document: Document) -> Iterator[Finding
                 (
                     f"Two deliveries of {dataset.name} may have the same primary key, which is compared within one alone: what is"
                     " delivered again counts twice. Declare `replaces: delivery` (a file of the same name) or `period` (of the"
-                    " same day, or the like), `publishAs: parquet` with a `mergeStrategy`, or `replaces: nothing` if no row comes"
-                    " again."
+                    " same day, or the like), `publishAs: parquet` with `mergeStrategy: upsert` (rows of the same key), or"
+                    " `replaces: nothing` if no row comes again."
                 ),
             )
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 
 from lakegate.base.json_codec import DOCUMENT_NAME, Bounds, Name, Pattern, VersionedDocument, digest, omit_default
 from lakegate.contract.contract_model import FieldLineage, Shape
-from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
+from lakegate.contract.delivery_policy import Policy, PublishAs
 from lakegate.contract.field_paths import column_path, path_of
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
@@ -138,8 +138,11 @@ class Plan(VersionedDocument):
 
     @property
     def current(self) -> Plan:
-        """The plan by which rules read what it accepted: of snapshots, that is the newest one as it was delivered."""
-        return self if self.policy.merge_strategy is MergeStrategy.SNAPSHOT else self.published
+        """The plan by which rules read what it accepted: of snapshots, that is the newest one as it was delivered.
+
+        Of upserts, what a person names as accepted rows likewise; those of a stack are not read (`Reference.is_corrected`).
+        """
+        return self if self.policy.merge_strategy.corrects else self.published
 
     def of_schedules(self, due: Collection[str]) -> Plan:
         """The plan that measures accepted data by some of the schedules: what is broken is reported, and shows no value."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
-from lakegate.base.json_codec import MAX_INTEGER, Bounds, Count, Pattern, Sha256, VersionedDocument
+from lakegate.base.json_codec import MAX_INTEGER, Bounds, Count, Pattern, Sha256, VersionedDocument, omit_default
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.contract.delivery_policy import MAX_BATCH_FILES
 from lakegate.plan.slice_order import SliceOrder, Uri
@@ -73,6 +73,8 @@ class Reference:
     height: Annotated[int, Bounds(-1, MAX_INTEGER)]
     """-1 where nothing was accepted yet."""
     parts: Annotated[tuple[AcceptedPart, ...], Bounds(most=MOST_PARTS)]
+    is_corrected: bool = omit_default(False)
+    """Whether later slices correct rows of earlier ones by their keys (an upsert): no rule reads them, and there are no parts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from lakegate.base.json_codec import MAX_INTEGER, Bounds, Count, Exact, Name, Pattern, Sha256
+from lakegate.base.json_codec import MAX_INTEGER, Bounds, Count, Exact, Name, Pattern, Sha256, omit_default
 from lakegate.base.timestamps import Moment, OptionalMoment
 from lakegate.contract.contract_model import DATASET_KEY
 
@@ -25,7 +25,7 @@ class StateRun:
     digest: Sha256
     """Of its index, by which every part of it is verified."""
     as_of: OptionalMoment = ""
-    """Of a dataset of snapshots, the time of the newest one (RFC 3339, UTC, six decimals)."""
+    """Of a dataset of snapshots or upserts, the time of the newest one (RFC 3339, UTC, six decimals)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,14 @@ class PublishedSlice:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotOrder:
-    """The delivery has all current rows: what differs from the state of the dataset becomes events."""
+    """The delivery has all current rows, or new and changed ones: what differs from the state of the dataset becomes events."""
 
     time: OptionalMoment
     """Of the snapshot (RFC 3339, UTC, six decimals); empty: its name has none. A column with times has priority."""
     slices: Annotated[tuple[PublishedSlice, ...], Bounds(most=1_000_000)] = ()
     """Those of the dataset, in the order of their offsets."""
+    keeps: bool = omit_default(False)
+    """Whether the delivery has new and changed rows alone (an upsert): other keys stay, and its time is the system time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class MergeOrder:
     key: Annotated[tuple[Name, ...], Bounds(1, 100)]
     """The columns of the primary key."""
     runs: Annotated[tuple[StateRun, ...], Bounds(most=100)] = ()
-    """The state of the dataset, the oldest first; no key is in two of them. Of snapshots there is one."""
+    """The state of the dataset, the oldest first; no key is in two of them. Of snapshots and upserts there is one."""
     snapshot: SnapshotOrder | None = None
     """None: rows with new keys become slices."""
 
@@ -113,7 +115,7 @@ class WrittenRun:
 
 @dataclass(frozen=True, slots=True)
 class MergedSnapshot:
-    """The relation of a snapshot to its dataset."""
+    """The relation of a snapshot, or of an upsert, to its dataset."""
 
     time: OptionalMoment
     """Empty: it is not known."""

@@ -143,7 +143,7 @@ def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutco
         yield file_outcome("merge/late-snapshot", status, "a snapshot that is not older than those before", message)
     if found.without_key:
         rows = plural(found.without_key, "row has", "rows have")
-        message = f"{rows} no key ({key}) of their own: a null is in it, or an earlier row has it; the snapshot changes nothing"
+        message = f"{rows} no key ({key}) of their own: a null is in it, or an earlier row has it; the delivery changes nothing"
         yield file_outcome("merge/keys", Status.FAIL, "one row of each key", message, found.without_key)
 
 

@@ -67,6 +67,9 @@ class Line:
 
     folder: Path
     plan: Plan = PLAN
+    keeps: bool = False
+    """Of upserts."""
+    system_time: str = ""
     runs: tuple[StateRun, ...] = ()
     offset: int = 0
     results: list[Result] = field(default_factory=list)
@@ -76,11 +79,15 @@ class Line:
         folder = self.folder / str(len(self.results))
         folder.mkdir(parents=True)
         listed = tuple(PublishedSlice(each.uri, each.offset, each.rows) for one in self.results for each in one.slices)
-        order = SnapshotOrder(day(len(self.results)) if time is None else time, listed)
+        order = SnapshotOrder(day(len(self.results)) if time is None else time, listed, self.keeps)
         merge = MergeOrder("shop/sales_v1", ("id",), self.runs, order)
         request = request_for(self.plan, folder, *objects)
         found = measure_natively(
-            replace(request, slices=SliceOrder(self.offset, self.plan.policy.event_time, merge=merge)), self.plan
+            replace(
+                request,
+                slices=SliceOrder(self.offset, self.plan.policy.event_time, merge=merge, system_time=self.system_time),
+            ),
+            self.plan,
         )
         assert found.merge is not None
         assert found.merge.snapshot is not None
@@ -394,9 +401,8 @@ def test_a_correction_is_in_one_slice(
     events = events.astype(np.int64)
     hashes = np.zeros(len(events), "S16")
     rows = Identified(hashes, hashes, np.ones(len(events), bool))
-    found = SnapshotDifference(
-        rows, np.zeros(len(events), np.int64), events, np.arange(retracted), StateRecords.none().records
-    )
+    none = StateRecords.none().records
+    found = SnapshotDifference(rows, np.zeros(len(events), np.int64), events, np.arange(retracted), none, none)
     counts = found.counts(most)
     borders = set(np.cumsum(counts).tolist())
     ends = retracted + np.cumsum(events)

@@ -34,6 +34,8 @@ SNAPSHOTS = replace(
     PLAN, policy=replace(LEDGER.policy, merge_strategy=MergeStrategy.SNAPSHOT, duplicates=Duplicates.ACCEPT)
 )
 """What differs from the delivery before is published."""
+UPSERTS = replace(PLAN, policy=replace(LEDGER.policy, merge_strategy=MergeStrategy.UPSERT))
+"""New rows, and those with other values, are published."""
 
 
 def with_watermark(late: Treatment = Treatment.ACCEPT) -> Plan:

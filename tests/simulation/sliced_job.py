@@ -56,17 +56,26 @@ def _merged(objects: MemoryObjects, order: Mapping[str, Any], accepted: bytes, u
 
 
 def _snapshot(objects: MemoryObjects, order: Mapping[str, Any], accepted: bytes, uri: str) -> tuple[Merged, bytes]:
-    """What differs from the state of the line; a key that is there several times is one."""
+    """What differs from the state of the line; a key that is there several times is one.
+
+    Of an upsert a letter is a key, whose value is its case; rows with other keys stay.
+    """
     merge = order["merge"]
     assert sum(each["rows"] for each in merge["snapshot"]["slices"]) == order["offset"]
     runs = tuple(StateRun(**each) for each in merge["runs"])
     known = b"".join(objects.read(_address(each.uri)) for each in runs)
-    found = MergedSnapshot(merge["snapshot"]["time"], max((each.as_of for each in runs), default=""))
+    keeps, newest = merge["snapshot"].get("keeps", False), max((each.as_of for each in runs), default="")
+    time = max(order["system_time"], newest) if keeps else merge["snapshot"]["time"]
+    found = MergedSnapshot(time, newest)
     if not found.is_merged:
         return Merged(order["offset"], len(accepted), 0, 0, 0, runs, runs, snapshot=found), b""
     now = bytes(dict.fromkeys(accepted))
+    if keeps:
+        own = now.lower()
+        now += bytes(each for each in known if bytes([each]).lower() not in own)
     gone, new = (bytes(each for each in one if each not in other) for one, other in ((known, now), (now, known)))
-    found = replace(found, appended=len(new), retracted=len(gone))
+    corrected = len(gone) if keeps else 0
+    found = replace(found, appended=len(new) - corrected, retracted=len(gone) - corrected, corrected=corrected)
     same = len(accepted) - len(new)
     if runs and not found.events:
         kept = tuple(replace(each, as_of=found.time) for each in runs)

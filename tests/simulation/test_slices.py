@@ -27,7 +27,7 @@ from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.schedules import SLICED, STRATEGIES, broken
 from tests.simulation.slice_promises import SlicePromises
-from tests.simulation.sliced import LEDGER, SNAPSHOTS, SlicedDataset, judged, settled, with_watermark
+from tests.simulation.sliced import LEDGER, SNAPSHOTS, UPSERTS, SlicedDataset, judged, settled, with_watermark
 from tests.simulation.sliced_job import NO_DIGEST
 from tests.simulation.stage import Fault
 
@@ -239,6 +239,28 @@ def test_the_newest_snapshot_is_the_line_whatever_happens(first: bytes, second: 
         ends.add(tuple(each.verdict for each in blocks[1:]))
 
     assert ends == {("accepted", "accepted"), ("accepted", "accepted_with_warnings")}
+
+
+@pytest.mark.simulation
+def test_the_last_upsert_has_its_values_whatever_happens() -> None:
+    """Two upserts of one key are judged by one state: the rows are those of a dictionary that each updates in their order."""
+    ends = set()
+    for schedule in schedules():
+        dataset = judged(b"good:xy", plan=UPSERTS)
+        settled(dataset)
+        for number, body in enumerate((b"good:Xz", b"good:xZ"), start=1):
+            dataset.env.upload(f"{PREFIX}{number}.csv", body)
+        dataset.take_in()
+        play(dataset, schedule, first=1)
+
+        assert [each.state for each in dataset.rows()] == [State.PUBLISHED] * 3
+        known: dict[bytes, int] = {}
+        for body in dataset.delivered():
+            known |= {bytes([each]).lower(): each for each in body}
+        assert dataset.current() == set(known.values())
+        ends.add(bytes(sorted(dataset.current())))
+
+    assert len(ends) == 2
 
 
 @pytest.mark.simulation

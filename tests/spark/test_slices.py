@@ -104,8 +104,9 @@ def test_every_engine_merges_the_same_rows(tmp_path: Path) -> None:
     assert [each[1:5] for each in answers[0]] == [(0, 0, 0, 0), (2, 1, 2988, 1)]
 
 
-def test_every_engine_finds_the_same_events(tmp_path: Path) -> None:
-    """The second snapshot takes rows of the first back: slices and state are the same bytes."""
+@pytest.mark.parametrize(("keeps", "events"), [(False, 1 + 18 + 2), (True, 1 + 2)], ids=["snapshots", "upserts"])
+def test_every_engine_finds_the_same_events(tmp_path: Path, keeps: bool, events: int) -> None:  # noqa: FBT001 - a parameter
+    """The second delivery takes rows of the first back, an upsert corrected ones alone: slices and state are the same bytes."""
     from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     plan = plan_of({"id": "integer", "at": "timestamp"}, rule("required", "id"))
@@ -118,8 +119,8 @@ def test_every_engine_finds_the_same_events(tmp_path: Path) -> None:
         for number, body in enumerate((CONTENT, more)):
             folder = tmp_path / f"{engine.__module__}-snapshot{number}"
             folder.mkdir()
-            merge = MergeOrder("shop/visits_v1", ("id",), runs, SnapshotOrder(time, published))
-            order = SliceOrder(sum(each.rows for each in published), merge=merge)
+            merge = MergeOrder("shop/visits_v1", ("id",), runs, SnapshotOrder(time, published, keeps))
+            order = SliceOrder(sum(each.rows for each in published), merge=merge, system_time=time)
             result = engine(replace(request_for(plan, folder, body), slices=order), plan)
             assert result.merge is not None
             assert result.merge.run is not None
@@ -131,4 +132,4 @@ def test_every_engine_finds_the_same_events(tmp_path: Path) -> None:
         answers.append(found)
 
     assert answers[0] == answers[1]
-    assert [each[1:3] for each in answers[0]] == [(0, 3000), (2981, 1 + 18 + 2)]
+    assert [each[1:3] for each in answers[0]] == [(0, 3000), (2981, events)]

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from lakegate.base.json_codec import Bounds, DocumentField, limits, members_of
 from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Rule, Severity
-from lakegate.contract.delivery_policy import QUARANTINE_DAYS, WORKFLOW, Policy, Pull
+from lakegate.contract.delivery_policy import QUARANTINE_DAYS, WORKFLOW, Policy, Pull, Replaces
 from lakegate.contract.documents.document_tree import Notes, Place
 from lakegate.contract.file_formats import (
     DECIMAL_SEPARATORS,
@@ -302,6 +302,18 @@ def _parser(member: DocumentField) -> Parser:
     return count_to(bounds.most, " of minutes" if member.name.endswith("minutes") else "", bounds.least)
 
 
+def replacement(place: Place) -> Enum:
+    """What a later delivery replaces; rows of the same key are merged instead."""
+    try:
+        replaces: Enum = one_of(Replaces)(place)
+    except InvalidValueError as wrong:
+        if place.text != "key":
+            raise
+        remedy = "for rows with the same key, declare `publishAs: parquet` and `mergeStrategy: upsert` instead"
+        raise InvalidValueError(f"{wrong}; {remedy}") from None
+    return replaces
+
+
 POLICY = _keys_of(
     Policy,
     *("merge_key", "file_names"),
@@ -309,6 +321,7 @@ POLICY = _keys_of(
     max_bytes=count,
     quarantine_days=days,
     event_time=column,
+    replaces=replacement,
     period=column,
     snapshot_time=time_in_name,
     workflow=workflow,

@@ -52,10 +52,12 @@ def offsets_of_slices(plan: Plan, result: Result) -> tuple[int, int] | None:
         raise InputError("there are slices without a system time, or a system time without slices")
     if merge is not None:
         snapshot, rows = merge.snapshot, sum(each.rows for each in slices)
-        if (plan.policy.merge_strategy is MergeStrategy.SNAPSHOT) != (snapshot is not None):
+        if plan.policy.merge_strategy.corrects != (snapshot is not None):
             raise InputError("rows are merged by another strategy than that of the contract")
         keys, has_run = rows - merge.without_key, merge.run is not None
         is_proved = (keys > 0) == has_run if snapshot is None else rows == snapshot.events and (has_run or not slices)
+        if plan.policy.merge_strategy is MergeStrategy.UPSERT and snapshot is not None:
+            is_proved &= not snapshot.retracted
         end = slices[-1].offset + slices[-1].rows if slices else merge.offset
         if end - merge.offset != rows or keys < 0 or not is_proved:
             raise InputError("slices and state are not those of the rows that are new, retracted or corrected")
@@ -126,8 +128,7 @@ class SliceTerms(NamedTuple):
     """The column with the times of their events."""
     merge_key: tuple[str, ...]
     """The columns of the primary key, if rows are merged by it."""
-    snapshots: bool
-    """Whether each delivery has all current rows, and what differs from the one before is published."""
+    strategy: MergeStrategy
     snapshot_time: str | None
     """The place of the time of a snapshot in a name."""
 
@@ -135,7 +136,7 @@ class SliceTerms(NamedTuple):
 def slice_terms(terms: Terms) -> SliceTerms:
     """Those of the terms of a delivery."""
     policy = terms.policy
-    return SliceTerms(policy.event_time, policy.merge_key, terms.snapshots, policy.snapshot_time)
+    return SliceTerms(policy.event_time, policy.merge_key, policy.merge_strategy, policy.snapshot_time)
 
 
 def slice_order(turn: DeliveryTurn, dataset: str, terms: SliceTerms) -> SliceOrder:
@@ -148,7 +149,7 @@ def slice_order(turn: DeliveryTurn, dataset: str, terms: SliceTerms) -> SliceOrd
     if not terms.merge_key:
         return order
     runs = tuple(replace(run, uri=f"s3://{turn.gate.places.lake}/{run.uri}") for run in following.runs)
-    snapshot = _snapshot(turn, dataset, terms, following.offset) if terms.snapshots else None
+    snapshot = _snapshot(turn, dataset, terms, following.offset) if terms.strategy.corrects else None
     return replace(order, merge=MergeOrder(dataset, terms.merge_key, runs, snapshot))
 
 
@@ -159,7 +160,7 @@ def system_time(now: datetime, before: str) -> str:
 
 
 def _snapshot(turn: DeliveryTurn, dataset: str, terms: SliceTerms, end: int) -> SnapshotOrder:
-    """The time of a snapshot by its name or its object, and the slices of its dataset up to an offset."""
+    """The time of a snapshot by its name or its object, of an upsert none, and the slices of its dataset up to an offset."""
     pin, time = turn.pin, None
     if terms.snapshot_time:
         time = time_in(terms.snapshot_time, turn.row.landing_key)
@@ -172,7 +173,8 @@ def _snapshot(turn: DeliveryTurn, dataset: str, terms: SliceTerms, end: int) -> 
         for each in reversed(accepted.slices)
         if each.end <= end
     ]
-    return SnapshotOrder(known, tuple(reversed(slices)))
+    keeps = terms.strategy is MergeStrategy.UPSERT
+    return SnapshotOrder("" if keeps else known, tuple(reversed(slices)), keeps)
 
 
 # ---- Extension point `publishers` ----

@@ -220,6 +220,14 @@ def _strategy_misfit(dataset: Dataset) -> str:
         return "needs `onReject: file`: the key of a rejected row would be retracted"
     if policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.event_time in key:
         return f"cannot have {policy.event_time} (`eventTime`) in the primary key: each snapshot would have other keys"
+    return _upsert_misfit(dataset) if policy.merge_strategy is MergeStrategy.UPSERT else ""
+
+
+def _upsert_misfit(dataset: Dataset) -> str:
+    if dataset.policy.event_time is not None:
+        return "cannot have `eventTime`, because a change is of the time when it was accepted: remove `eventTime`"
+    if any(rule.schedule for rule in dataset.rules):
+        return "cannot have rules with a schedule, which would read former values, too: remove their schedules"
     return ""
 
 

@@ -19,6 +19,7 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import ConditionFailed, InputError, NotFound
 from lakegate.cli import terminal
 from lakegate.contract.contract_model import DATASET_KEY
+from lakegate.contract.delivery_policy import MergeStrategy, Policy
 from lakegate.engine.read.data_source import LocalStore, Store, path_of
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.typed_columns import TypedColumns
@@ -61,13 +62,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# ---- Current rows of snapshots ----
+# ---- Current rows of snapshots and upserts ----
 # The slices stay on this machine, so that what a later snapshot retracts or corrects is read from them.
 
 
 @dataclass(slots=True)
 class CurrentRows:
-    """The rows of a dataset of snapshots, below a delivery."""
+    """The rows of a dataset of snapshots or upserts, below a delivery."""
 
     records: NDArray[np.void] = field(default_factory=lambda: np.empty(0, PLACED))
     """By key."""
@@ -101,17 +102,13 @@ class CurrentRows:
         return StateRun(path.as_uri(), rows, digest, as_of)
 
     def events(
-        self,
-        tables: Callable[[], Iterator[pa.Table]],
-        key: tuple[str, ...],
-        time: str | None,
-        schema: pa.Schema,
-        path: Path,
+        self, tables: Callable[[], Iterator[pa.Table]], policy: Policy, schema: pa.Schema, path: Path
     ) -> Iterator[pa.Table]:
-        """The events of a snapshot that is merged; `path`: of a file for retracted and corrected rows."""
-        content = Content(schema, () if time is None else (time,))
-        rows = Identified.of(tables(), key, content.without)
-        difference = SnapshotDifference.of(rows, self.records)
+        """The events of a delivery that is merged; `path`: of a file for retracted and corrected rows."""
+        content = Content(schema, () if policy.event_time is None else (policy.event_time,))
+        rows = Identified.of(tables(), policy.merge_key, content.without)
+        keeps = policy.merge_strategy is MergeStrategy.UPSERT
+        difference = SnapshotDifference.of(rows, self.records, keeps=keeps)
         with earlier_rows(LocalStore(), self.slices, difference.taken_back, content, path) as earlier:
             yield from difference.tables(tables(), earlier)
 
@@ -207,7 +204,7 @@ def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slic
         tables, policy = columns.tables(folder), plan.policy
         if isinstance(before, CurrentRows):
             again, path = partial(columns.tables, folder), folder / "before.arrow"
-            tables = before.events(again, policy.merge_key, policy.event_time, columns.schema, path)
+            tables = before.events(again, policy, columns.schema, path)
         elif policy.merge_key:
             tables = of_rows(tables, (before or RowsBefore()).new(columns.tables(folder), policy.merge_key))
         for at, rows in divided(tables, counts):
@@ -315,11 +312,11 @@ def _whole(
     for block, terms in merged:
         with TemporaryDirectory(dir=folder) as name:
             slices = _slices(dependencies, block, erasures, Path(name))
-            if terms.snapshots:
+            if terms.strategy.corrects:
                 snapshots.add(slices, terms.merge_key, terms.event_time)
             else:
                 rows.add(slices, terms.merge_key)
-    if not merged[-1][1].snapshots:
+    if not merged[-1][1].strategy.corrects:
         return rows.whole()
     # no slice has the time of a snapshot that changed nothing
     changed = max((entry.event_time[1] for block, _ in merged for entry in block.slices or ()), default="")
@@ -467,7 +464,7 @@ def _replayed(
                 yield entry, None
         with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
             terms = slice_terms(dependencies.terms_at(block.plan, block.workload))
-            if terms.snapshots:
+            if terms.strategy.corrects:
                 stay = [item.replace(before.folder / f"{block.height}-{at}") for at, item in enumerate(present)]
                 before.snapshots.add(stay, terms.merge_key, terms.event_time)
             elif terms.merge_key:
@@ -487,9 +484,9 @@ def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is k
         body = dependencies.plan_at(block.plan, block.workload)
         terms, found = slice_terms(terms_of(body)), slice_in(a_slice)
         begin = Begin(slices[0].offset, found.system_times[0], terms.event_time)
-        if terms.snapshots:
+        if terms.strategy.corrects:
             begin = replace(begin, event_time=None, moment=found.event_times[0])
-        below = before.snapshots if terms.snapshots else before.rows
+        below = before.snapshots if terms.strategy.corrects else before.rows
         return logical_hashes(Plan.from_bytes(body), parts, LocalStore(), begin, counts, folder, below)
     except (Alarm, InputError):  # the plan is missing or another one, or an original cannot be read by it
         return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from lakegate.base.errors import LakegateError
 from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.gate import lake_layout
@@ -101,6 +102,10 @@ def plan_uri(dependencies: Dependencies, digest: str) -> str:
 
 def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
     """Accepted data of a dataset up to the pinned height that is not erased: nothing else changes it."""
+    try:
+        objects = accepted_objects(dependencies, referred)
+    except UpsertedRows:
+        return Reference(referred.dataset, referred.height, (), is_corrected=True)
     parts = (
         AcceptedPart(
             uri=f"s3://{dependencies.places.lake}/{stored.object.key}",
@@ -108,9 +113,13 @@ def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
             plan_uri=plan_uri(dependencies, stored.plan),
             plan_digest=stored.plan,
         )
-        for stored in accepted_objects(dependencies, referred)
+        for stored in objects
     )
     return Reference(referred.dataset, referred.height, tuple(parts))
+
+
+class UpsertedRows(LakegateError):  # noqa: N818 - the name is what is wrong
+    """Rows of the dataset are corrected by their keys (an upsert): its slices have more than its rows, and no rule reads them."""
 
 
 class AcceptedObject(NamedTuple):
@@ -124,7 +133,10 @@ class AcceptedObject(NamedTuple):
 
 
 def accepted_objects(dependencies: Dependencies, referred: Referred) -> tuple[AcceptedObject, ...]:
-    """The rows of a dataset up to a height, in the order of the ledger: of snapshots the newest change, as it arrived."""
+    """The rows of a dataset up to a height, in the order of the ledger: of snapshots the newest change, as it arrived.
+
+    Raises UpsertedRows.
+    """
     if referred.height < 0:
         return ()
     found: list[AcceptedBlock] = []
@@ -132,8 +144,11 @@ def accepted_objects(dependencies: Dependencies, referred: Referred) -> tuple[Ac
     for each in newest_accepted(dependencies, referred.dataset, referred.height):
         if each.slices and is_newest:
             is_newest = False
-            if dependencies.terms_at(each.plan, each.workload).snapshots:
+            terms = dependencies.terms_at(each.plan, each.workload)
+            if terms.snapshots:
                 return _originals(dependencies, referred.dataset, each)
+            if terms.policy.merge_strategy.corrects:
+                raise UpsertedRows
         found.append(each)
     return tuple(
         AcceptedObject(each.height, each.workload, each.plan, one) for each in reversed(found) for one in each.objects

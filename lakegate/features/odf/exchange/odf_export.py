@@ -75,6 +75,7 @@ MERGES: Final = {
     "append": "MergeStrategyAppend",
     "ledger": "MergeStrategyLedger",
     "snapshot": "MergeStrategySnapshot",
+    "upsert": "MergeStrategyUpsertStream",
 }
 """By the name of the strategy in contracts."""
 UNSTATED: Final = {

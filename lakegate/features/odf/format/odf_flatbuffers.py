@@ -224,6 +224,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "MergeStrategyAppend": {},
     "MergeStrategyLedger": {"primary_key": TEXTS},
     "MergeStrategySnapshot": {"primary_key": TEXTS, "compare_columns": TEXTS},
+    "MergeStrategyUpsertStream": {"primary_key": TEXTS},
     "SetDataSchema": {"raw_arrow_schema": BYTES, "schema": TableField("DataSchema")},
     "DataSchema": {"fields": TablesField("DataField"), "extra": _EXTRA},
     "DataField": {"name": TEXT, "type": _TYPES, "extra": _EXTRA},

@@ -1,4 +1,4 @@
-"""append, ledger, snapshot: which rows become slices."""
+"""append, ledger, snapshot, upsert: which rows become slices."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 # 1. `retract`: rows whose keys the snapshot does not have, in the order of their offsets.
 # 2. In the order of the snapshot: `append` of a row with a new key; `correctFrom` with the values of before, and then
 #    `correctTo`, of a row with other values. Rows with the same values give no event.
+#
+# An upsert is a snapshot without step 1: a key that does not come stays as it is.
 
 
 APPEND, RETRACT, CORRECT_FROM, CORRECT_TO = range(4)
@@ -59,7 +61,7 @@ NEW: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class SnapshotDifference:
-    """A snapshot against the state of before; no key is in it twice."""
+    """A snapshot, or an upsert, against the state of before; no key is in it twice."""
 
     rows: Identified
     places: NDArray[np.int64]
@@ -70,10 +72,12 @@ class SnapshotDifference:
     """Offsets of rows whose keys the snapshot does not have, ascending."""
     taken_back: NDArray[np.void]
     """Records of these, and of rows that have other values now, ascending by offset."""
+    kept: NDArray[np.void]
+    """Records of rows whose keys an upsert does not have; of a snapshot none."""
 
     @staticmethod
-    def of(rows: Identified, state: NDArray[np.void]) -> SnapshotDifference:
-        """`state`: by key, each once."""
+    def of(rows: Identified, state: NDArray[np.void], *, keeps: bool = False) -> SnapshotDifference:
+        """`state`: by key, each once; `keeps`: whether rows whose keys do not come stay."""
         places = np.full(len(rows.keys), NEW, np.int64)
         is_same, is_left = np.zeros(len(rows.keys), bool), np.ones(len(state), bool)
         is_taken_back = is_left.copy()
@@ -85,9 +89,11 @@ class SnapshotDifference:
             is_left[found[is_here]] = False
             is_taken_back[found[is_same]] = False
         events = np.where(is_same, 0, np.where(places == NEW, 1, 2))
-        taken_back = state[is_taken_back]
-        retracted = np.sort(state["offset"][is_left].astype(np.int64))
-        return SnapshotDifference(rows, places, events, retracted, taken_back[np.argsort(taken_back["offset"])])
+        is_kept = is_left & keeps
+        taken_back = state[is_taken_back & ~is_kept]
+        retracted = np.sort(state["offset"][is_left & ~is_kept].astype(np.int64))
+        taken_back = taken_back[np.argsort(taken_back["offset"])]
+        return SnapshotDifference(rows, places, events, retracted, taken_back, state[is_kept])
 
     @property
     def numbers(self) -> tuple[int, int, int, int]:
@@ -117,7 +123,8 @@ class SnapshotDifference:
     def state(self, offset: int) -> StateRecords:
         """The state after the events, the first of which has this offset."""
         offsets = np.where(self.events == 0, self.places, offset + self._ends - 1)
-        return StateRecords.of(self.rows.keys, self.rows.contents, offsets)
+        own = StateRecords.of(self.rows.keys, self.rows.contents, offsets)
+        return StateRecords(np.insert(own.records, np.searchsorted(own.records["key"], self.kept["key"]), self.kept))
 
     def tables(self, delivered: Iterable[pa.Table], earlier: EarlierRows) -> Iterator[pa.Table]:
         """The events, with their operations in a column."""
@@ -272,12 +279,13 @@ def of_rows(tables: Iterator[pa.Table], chosen: NDArray[np.bool_]) -> Iterator[p
 # 3. Read the rows that are retracted or corrected, by their offsets.
 # 4. Write the events (`lakegate.features.odf.slices.merge_strategies`), and the state with the snapshot.
 #
-# A snapshot that is older than the newest one before, that has no time, or a key twice, changes nothing.
+# A snapshot that is older than the newest one before, that has no time, or a key twice, changes nothing. An upsert has the
+# system time, so that the order is that of acceptance.
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotDelivery(MergedDelivery):
-    """The changes of a snapshot to its dataset."""
+    """The changes of a snapshot, or of an upsert, to its dataset."""
 
     def write(self, workspace: Workspace) -> tuple[tuple[WrittenSlice, ...], Merged]:
         order, begin, runs = self.order.snapshot, self.begin, self.order.runs
@@ -287,10 +295,12 @@ class SnapshotDelivery(MergedDelivery):
         rows = Identified.of(times.seen(self.rows(workspace.connection)), self.order.key, without)
         without_key = len(rows.keys) - len(np.unique(rows.keys[rows.has_key]))
         newest = max((entry.as_of for entry in runs), default="")
-        found = MergedSnapshot(times.found(order.time, begin.system_time), newest, without_key)
+        now = begin.system_time
+        time = max(moment(now), newest) if order.keeps else times.found(order.time, now)
+        found = MergedSnapshot(time, newest, without_key)
         if not found.is_merged:
             return (), Merged(begin.offset, len(rows.keys), 0, 0, 0, runs, runs, snapshot=found)
-        difference = SnapshotDifference.of(rows, stored_state(workspace.store, runs))
+        difference = SnapshotDifference.of(rows, stored_state(workspace.store, runs), keeps=order.keeps)
         same, appended, retracted, corrected = difference.numbers
         found = replace(found, appended=appended, retracted=retracted, corrected=corrected)
         if runs and not found.events:

@@ -135,6 +135,11 @@ def test_reader_and_schema_agree_on_times_in_names(parts: list[str]) -> None:
         ("quietMinutes", 0, "a whole number of minutes from 1 to 1,440"),
         ("quietMinutes", 1.5, "a whole number of minutes from 1 to 1,440"),
         ("batchFiles", "many", "a whole number from 1 to 250"),
+        (
+            "replaces",
+            "key",
+            "`period`; for rows with the same key, declare `publishAs: parquet` and `mergeStrategy: upsert` instead",
+        ),
         ("quarantineDays", 31, "one of `7`, `30`, `90`, `365`, in days"),
         ("inherits", "acme", "the id of a contract and a major number: `acme-policies@1`"),
         ("inherits", "acme@01", "the id of a contract and a major number: `acme-policies@1`"),

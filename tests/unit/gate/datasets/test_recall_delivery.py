@@ -27,7 +27,7 @@ from lakegate.plan.plan import Plan
 from tests.decisions import recall, restore
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
-from tests.simulation.sliced import LEDGER, judged
+from tests.simulation.sliced import LEDGER, UPSERTS, judged
 from tests.simulation.sliced import PLAN as APPENDED
 from tests.simulation.sliced import settled as finished
 from tests.simulation.stage import Fault, Stage, settle
@@ -194,7 +194,7 @@ def test_only_what_is_accepted_is_recalled_and_only_what_was_recalled_restored()
     assert legal(env.dependencies, good) == ("recall", "restore")
 
 
-@pytest.mark.parametrize(("plan", "is_merged"), [(APPENDED, False), (LEDGER, True)])
+@pytest.mark.parametrize(("plan", "is_merged"), [(APPENDED, False), (LEDGER, True), (UPSERTS, True)])
 def test_rows_that_were_merged_are_not_recalled(plan: Plan, is_merged: bool) -> None:  # noqa: FBT001 - a parameter
     """Later slices correct them; slices that are appended are left out as files are."""
     line = judged(b"good:1", plan=plan)

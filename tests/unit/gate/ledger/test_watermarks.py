@@ -105,7 +105,7 @@ def test_rows_that_differ_from_the_line_are_outcomes(
 
 OLD, NEWER = "2026-05-01T00:00:00.000000Z", "2026-05-02T00:00:00.000000Z"
 LATE = f"the snapshot is of {OLD}, and one of {NEWER} came before: it changes nothing"
-TWICE = "2 rows have no key (id) of their own: a null is in it, or an earlier row has it; the snapshot changes nothing"
+TWICE = "2 rows have no key (id) of their own: a null is in it, or an earlier row has it; the delivery changes nothing"
 UNNAMED = "the time of the snapshot is not known: its name has no time as `snapshotTime: %Y%m%d` says"
 UNDATED = "the time of the snapshot is not known: its accepted rows do not have one time in the column at (`eventTime`)"
 

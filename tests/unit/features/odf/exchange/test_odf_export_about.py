@@ -127,10 +127,18 @@ def test_how_rows_are_merged() -> None:
     """Every strategy of contracts has one of ODF; those with a primary key state it."""
     assert {each.value for each in MergeStrategy} <= set(odf_export.MERGES)
     policy = Policy(merge_strategy=MergeStrategy.LEDGER, merge_key=("id", "at"))
-    appended, merged = (source_event(each, FIELDS) for each in (PLAN, replace(PLAN, policy=policy)))
+    upserts = replace(policy, merge_strategy=MergeStrategy.UPSERT)
+    appended, merged, upserted = (
+        source_event(replace(PLAN, policy=each), FIELDS) for each in (PLAN.policy, policy, upserts)
+    )
 
     assert appended is not None
     assert merged is not None
+    assert upserted is not None
+    assert (upserted.value["merge_type"], upserted.value["merge"]) == (
+        "MergeStrategyUpsertStream",
+        {"primary_key": ["id", "at"]},
+    )
     assert (appended.value["merge_type"], appended.value["merge"]) == ("MergeStrategyAppend", {})
     assert (merged.value["merge_type"], merged.value["merge"]) == ("MergeStrategyLedger", {"primary_key": ["id", "at"]})
 

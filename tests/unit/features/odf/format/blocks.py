@@ -160,6 +160,15 @@ MORE: dict[str, tuple[str, dict[str, Any]]] = {
             "merge": {"primary_key": ["id"], "compare_columns": ["a", "b"]},
         },
     ),
+    "upserts": (
+        "AddPushSource",
+        {
+            "read_type": "ReadStepParquet",
+            "read": {},
+            "merge_type": "MergeStrategyUpsertStream",
+            "merge": {"primary_key": ["id", "at"]},
+        },
+    ),
     "legacy": ("SetDataSchema", {"raw_arrow_schema": b"\0\xff"}),
 }
 

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.base.timestamps import moment
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.attempt_request import accepted_objects
+from lakegate.gate.delivery.attempt_request import accepted_objects, referred_data
 from lakegate.gate.delivery.delivery_row import FailureCause, Referred, replay_id
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
@@ -20,10 +20,11 @@ from lakegate.gate.lake_layout import manifest_key, state_key
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
+from lakegate.plan.request import Reference
 from tests.decisions import replay
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
-from tests.simulation.sliced import LEDGER, SNAPSHOTS, SlicedDataset, judged, settled
+from tests.simulation.sliced import LEDGER, SNAPSHOTS, UPSERTS, SlicedDataset, judged, settled
 from tests.simulation.sliced_job import NO_DIGEST
 from tests.unit.features.odf.slices.test_sliced_deliveries import only, published
 from tests.unit.gate.scenarios import drive, swapped
@@ -177,6 +178,27 @@ def test_rules_read_the_newest_snapshot() -> None:
     assert SNAPSHOTS.current.storage == SNAPSHOTS.storage != LEDGER.current.storage
 
 
+def test_an_upsert_is_compared_with_the_state_and_the_slices_of_its_dataset() -> None:
+    """Without a time of its own: that of its events is the system time, also of one that is delivered late."""
+    line = snapshots(b"good:1", b"good:2", plan=UPSERTS)
+    orders = [request_of(line, at) for at in range(2)]
+
+    assert [(each["merge"]["snapshot"]["time"], each["merge"]["snapshot"]["keeps"]) for each in orders] == [
+        ("", True)
+    ] * 2
+    assert [[each["as_of"] for each in order["merge"]["runs"]] for order in orders] == [[], [orders[0]["system_time"]]]
+    assert line.current() == set(b"good:12")
+
+
+def test_rules_do_not_read_rows_that_upserts_correct() -> None:
+    """Their slices have former values beside those of now; before the first delivery nothing was accepted."""
+    line = snapshots(b"good:1", b"good:2", plan=UPSERTS)
+    found = [referred_data(line.env.dependencies, Referred(LINE, height)) for height in (-1, 1)]
+
+    assert found == [Reference(LINE, -1, ()), Reference(LINE, 1, (), is_corrected=True)]
+
+
+@pytest.mark.parametrize("plan", [SNAPSHOTS, UPSERTS])
 @pytest.mark.parametrize(
     "change",
     [
@@ -187,9 +209,9 @@ def test_rules_read_the_newest_snapshot() -> None:
         {"snapshot": {"corrected": 1}},
     ],
 )
-def test_a_result_whose_slices_are_not_the_events_is_the_jobs_failure(change: dict[str, Any]) -> None:
+def test_a_result_whose_slices_are_not_the_events_is_the_jobs_failure(change: dict[str, Any], plan: Plan) -> None:
     """Nor one that was merged by another strategy."""
-    line = judged(b"good:1", plan=SNAPSHOTS)
+    line = judged(b"good:1", plan=plan)
     (row,) = line.rows()
     where = f"runs/{row.id}/attempt=1/result.json"
     document = json.loads(line.env.dependencies.objects.read(Address(LAKE, where)))
@@ -197,6 +219,19 @@ def test_a_result_whose_slices_are_not_the_events_is_the_jobs_failure(change: di
     if change.get("snapshot"):
         change = {"snapshot": merge["snapshot"] | change["snapshot"]}
     swapped(line.env, where, json.dumps(document | {"merge": merge | change}).encode())
+    drive(line.env.dependencies, advance(DeliveryTurn(line.env.dependencies, row)))
+
+    assert [each.cause for each in line.rows()[0].failed] == [FailureCause.WRONG_RESULT]
+
+
+def test_an_upsert_takes_no_row_back() -> None:
+    """A result that retracts as many rows as it appends too few is the job's failure."""
+    line = judged(b"good:1", plan=UPSERTS)
+    (row,) = line.rows()
+    where = f"runs/{row.id}/attempt=1/result.json"
+    document = json.loads(line.env.dependencies.objects.read(Address(LAKE, where)))
+    document["merge"]["snapshot"] |= {"appended": 4, "retracted": 1}
+    swapped(line.env, where, json.dumps(document).encode())
     drive(line.env.dependencies, advance(DeliveryTurn(line.env.dependencies, row)))
 
     assert [each.cause for each in line.rows()[0].failed] == [FailureCause.WRONG_RESULT]
