@@ -196,6 +196,7 @@ def test_rules_do_not_read_rows_that_upserts_correct() -> None:
     found = [referred_data(line.env.dependencies, Referred(LINE, height)) for height in (-1, 1)]
 
     assert found == [Reference(LINE, -1, ()), Reference(LINE, 1, (), is_corrected=True)]
+    assert UPSERTS.current.storage == UPSERTS.storage
 
 
 @pytest.mark.parametrize("plan", [SNAPSHOTS, UPSERTS])
