@@ -11,15 +11,18 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from lakegate.admission.file_signatures import UnreadableError
+from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, beginning, is_wide, saved_as
+from lakegate.admission.header import HEAD, MAX_LINES, SEPARATORS, cells, differences, first_line
 from lakegate.base.errors import InputError
+from lakegate.base.text import plural
 from lakegate.contract.delivery_policy import OnReject
-from lakegate.contract.file_formats import Compression, Csv, Format, Storage
+from lakegate.contract.file_formats import ENCODING_TITLES, Compression, Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.read.csv import CsvSource
 from lakegate.engine.read.data_source import LocalStore, Share, Source
@@ -35,6 +38,8 @@ REASONS: Final = PLACE[-1:]
 _NUMBER: Final = re.compile("[0-9]{1,15}", re.ASCII)
 _BATCH: Final = 10_000
 """Rows of a table that are read at once."""
+_ZEROS: Final = bytes(4)
+"""The beginning of a file whose copy broke off."""
 _decoder: Final = json.JSONDecoder()
 
 
@@ -113,11 +118,14 @@ class CorrectedRows:
         )
         source = self._opened(plan)
         assert isinstance(source, CsvSource)
+        texts = _Texts()
+        texts.add(source.titles + (source.header or "").encode(csv.encoding))
         first = 1
         for share in source.shares:
             end = first
             for line, record in records_of(source, share):
                 end = first + line + max(1, record.count(b"\n"))
+                texts.add(record)
                 content = record.removesuffix(b"\n").removesuffix(b"\r")
                 if content.strip():
                     try:
@@ -126,20 +134,59 @@ class CorrectedRows:
                         raise self._refuse(first + line, str(error)) from None
                     yield CorrectedRow(self._place(values, first + line), rest)
             first = end
+        if csv.encoding != UTF_8 and texts.are_utf_8:
+            raise self._other_encoding("is UTF-8", csv)
 
     def _opened(self, plan: Plan) -> Source:
-        """The file as CSV. InputError where it has a header, and another one than it should."""
+        """The file as CSV. InputError where it has another encoding or another header than it should."""
+        with self.path.open("rb") as file:
+            head = beginning(file.read(HEAD), plan.storage.compression, HEAD) or b""
+        if head.startswith(BOM) and plan.csv.encoding != UTF_8:
+            raise self._other_encoding("begins with the byte order mark of UTF-8", plan.csv)
+        if is_wide(head) and not head.startswith(_ZEROS):
+            raise self._other_encoding("is UTF-16 or UTF-32", plan.csv)
         try:
             source = open_source(plan, (self._part(),), LocalStore())
-        except UnreadableError:
-            if not plan.csv.header:
+        except UnreadableError as error:
+            if not plan.csv.header or is_wide(head) or error.finding.code not in {"header", "encoding"}:
                 raise
         else:
             if not plan.csv.header or source.columns.found == (*self.columns, *self.names):
                 return source
-        names = plan.csv.delimiter.join(self.columns)
-        raise InputError(
-            f"{self.path} has another header than {names} and that of the delivery: keep its columns and their order"
+        raise self._other_header(head, plan.csv)
+
+    def _other_encoding(self, what: str, csv: Csv) -> InputError:
+        title = ENCODING_TITLES[csv.encoding]
+        return InputError(f"{self.path} {what}, and the delivery is {title}: {saved_as(csv.encoding)}")
+
+    def _other_header(self, head: bytes, csv: Csv) -> InputError:
+        """What became of the header that the file was written with."""
+        wanted, skipped = (*self.columns, *self.names), csv.skip_rows
+        for encoding in dict.fromkeys((csv.encoding, *reversed(ENCODING_TITLES))):
+            lines = head.removeprefix(BOM).decode(encoding, errors="replace").split("\n", MAX_LINES)[:MAX_LINES]
+            for (number, line), mark in product(enumerate(lines), dict.fromkeys((csv.delimiter, *SEPARATORS))):
+                is_as_written = (encoding, mark, number) == (csv.encoding, csv.delimiter, skipped)
+                if is_as_written or self.plan.paths_of(cells(line.removesuffix("\r"), mark, csv.quote)) != wanted:
+                    continue
+                if encoding != csv.encoding:
+                    return self._other_encoding(f"is {ENCODING_TITLES[encoding]}", csv)
+                if mark != csv.delimiter:
+                    own = SEPARATORS.get(csv.delimiter, repr(csv.delimiter))
+                    words = f"has {SEPARATORS[mark]} between its columns, and the delivery has {own}: save it so"
+                else:
+                    words = f"has {plural(number, 'line')} above its header, and not {skipped:,}: "
+                    words += "remove what is too much" if number > skipped else "put them back, as they were written"
+                return InputError(f"{self.path} {words}")
+        found = self.plan.paths_of(cells(first_line(head, csv), csv.delimiter, csv.quote))
+        names = csv.delimiter.join(self.columns)
+        if 2 * len(set(found) & set(wanted)) < len(wanted):
+            return InputError(
+                f"{self.path} has no header: line {skipped + 1} names {names} and the columns of the delivery, as it was written"
+            )
+        how = " and ".join(differences(found, wanted)) or "names them in another order, or twice"
+        return InputError(
+            f"{self.path} has another header than {names} and that of the delivery: it {how}. Keep its columns and their order; "
+            "a wrong header is corrected in the whole file, which is uploaded again"
         )
 
     def _place(self, values: list[str], line: int) -> RowPlace | None:
@@ -189,6 +236,26 @@ class CorrectedRows:
                     before += table.num_rows
         except pa.ArrowInvalid as error:
             raise InputError(f"{self.path} is not a Parquet file that can be read: {error}") from None
+
+
+@dataclass(slots=True)
+class _Texts:
+    """Whether texts are UTF-8 with characters beyond ASCII; a text of another encoding that has some hardly ever is."""
+
+    _is_valid: bool = True
+    _is_ascii: bool = True
+
+    def add(self, text: bytes) -> None:
+        if not text.isascii() and self._is_valid:
+            self._is_ascii = False
+            try:
+                text.decode()
+            except UnicodeDecodeError:
+                self._is_valid = False
+
+    @property
+    def are_utf_8(self) -> bool:
+        return self._is_valid and not self._is_ascii
 
 
 def records_of(source: CsvSource, share: Share) -> Iterator[tuple[int, bytes]]:

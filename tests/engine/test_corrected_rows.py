@@ -281,10 +281,25 @@ def test_failing_rows_may_be_left_out(tmp_path: Path) -> None:
         (BAD.replace("4,0", "٤,0"), "line 3: it has no number in `_row` or `_part`"),
         (BAD + "4\n", "line 4: it has fewer columns than stand before each row"),
         (BAD.replace('"minimum/n"', '"minimum/n" x', 1), "line 2: something stands behind a quoted value"),
-        (BAD.replace(",t\n", ",u\n"), "has another header than _row,_part,_reasons and that of the delivery"),
-        (BAD.replace(",", ";"), "has another header than _row,_part,_reasons and that of the delivery"),
-        (BAD.partition("\n")[2], "has another header than _row,_part,_reasons and that of the delivery"),
-        ("", "has another header than _row,_part,_reasons and that of the delivery"),
+        (
+            BAD.replace(",t\n", ",u\n"),
+            "has another header than _row,_part,_reasons and that of the delivery: it lacks t and has 'u' beside. Keep",
+        ),
+        (
+            BAD.replace(",n,t", ",t,n"),
+            "has another header than _row,_part,_reasons and that of the delivery: it names them in another order",
+        ),
+        (BAD.replace(",", ";"), "has a semicolon between its columns, and the delivery has a comma: save it so"),
+        (BAD.replace(",", "\t"), "has a tab between its columns, and the delivery has a comma: save it so"),
+        ("Rows\n\n" + BAD, "has 2 lines above its header, and not 0: remove what is too much"),
+        (BAD.partition("\n")[2], "has no header: line 1 names _row,_part,_reasons and the columns of the delivery"),
+        (
+            BAD.replace("\n", "\r"),
+            "is not written as the delivery is: the lines end in CR alone: save the file with LF",
+        ),
+        ("PK\3\4" + BAD, "is not written as the delivery is: the file is a zip archive"),
+        ("\0\0\0\0", "is not written as the delivery is: the file begins with zero bytes"),
+        ("", "is not written as the delivery is: the file is empty: it has not even a header"),
     ],
 )
 def test_what_does_not_belong_to_the_delivery_is_refused(tmp_path: Path, text: str, refusal: str) -> None:
@@ -295,6 +310,89 @@ def test_what_does_not_belong_to_the_delivery_is_refused(tmp_path: Path, text: s
     with pytest.raises(InputError) as refused:
         made.put_back()
     assert refusal in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        ("windows-1252", "utf-8", "is UTF-8, and the delivery is Windows-1252: save the file as Windows-1252"),
+        ("iso-8859-1", "utf-8", "is UTF-8, and the delivery is ISO-8859-1: save the file as ISO-8859-1"),
+        (
+            "windows-1252",
+            "utf-8-sig",
+            "begins with the byte order mark of UTF-8, and the delivery is Windows-1252: save",
+        ),
+        (
+            "windows-1252",
+            "utf-16",
+            "is UTF-16 or UTF-32, and the delivery is Windows-1252: save the file as Windows-1252",
+        ),
+        (
+            "utf-8",
+            "utf-16",
+            "is UTF-16 or UTF-32, and the delivery is UTF-8: save the file as UTF-8 (in Excel: CSV UTF-8)",
+        ),
+        ("utf-8", "utf-16-be", "is UTF-16 or UTF-32, and the delivery is UTF-8: save the file as UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("has_header", [True, False])
+@pytest.mark.parametrize("share", [16, 1 << 20])
+def test_rows_that_were_saved_in_another_encoding_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: tuple[str, str, str], *, has_header: bool, share: int
+) -> None:
+    """They would be read as other characters in a one-byte encoding, in which nearly every byte is one."""
+    declared, saved, refusal = encoding
+    monkeypatch.setattr(csv_reader, "SHARE_BYTES", share)
+    csv = Csv(encoding=declared, header=has_header)
+    body = ("n,t\n" * has_header + "-1,a\n2,b\n-3,Lódz ü\n").encode(declared)
+    made = repair(tmp_path, plan_of({"n": "integer", "t": "string"}, *RULES, csv=csv), body)
+    text = made.bad.read_text(declared).replace(",-", ",")
+    made.bad.write_bytes(text.encode(declared))
+    (right,) = made.put_back()
+    made.bad.write_bytes(text.encode(saved))
+
+    assert right == body.replace(b"-", b"")
+    with pytest.raises(InputError) as refused:
+        made.put_back()
+    assert str(refused.value).startswith(f"{made.bad} {refusal}")
+
+
+def test_a_header_in_another_encoding_is_named(tmp_path: Path) -> None:
+    """Also the other way round, where its bytes are not UTF-8."""
+    for declared, saved, words in (
+        ("utf-8", "windows-1252", "is Windows-1252, and the delivery is UTF-8"),
+        ("windows-1252", "utf-8", "is UTF-8, and the delivery is Windows-1252"),
+    ):
+        plan = plan_of({"n": "integer", "größe": "string"}, *RULES, csv=Csv(encoding=declared))
+        made = repair(tmp_path, plan, "n,größe\n-1,a\n".encode(declared))
+        made.bad.write_bytes(made.bad.read_text(declared).encode(saved))
+        with pytest.raises(InputError) as refused:
+            made.put_back()
+        assert words in str(refused.value)
+
+
+def test_bytes_that_are_not_utf_8_are_none_of_another_encoding(tmp_path: Path) -> None:
+    """One such row is enough: others may be UTF-8 by chance."""
+    csv = Csv(encoding="windows-1252")
+    made = repair(tmp_path, plan_of({"n": "integer", "t": "string"}, *RULES, csv=csv), b"n,t\n-1,a\n-2,b\n")
+    made.bad.write_bytes(b"_row,_part,_reasons,n,t\n2,0,,1,\xc3\xbc\n3,0,,2,\xfc\n")
+
+    assert made.put_back() == (b"n,t\n1,\xc3\xbc\n2,\xfc\n",)
+
+
+def test_titles_of_rows_that_were_rejected_alone_are_kept(tmp_path: Path) -> None:
+    """The quarantined file has those of the delivery; without them rows would be skipped."""
+    plan = plan_of({"n": "integer", "t": "string"}, csv=Csv(skip_rows=2))
+    (tmp_path / "rejected").write_bytes(b'T\nU\n_reasons,n,t\n"x",1,a\n"x",2,b\n"x",3,c\n')
+    for text, words in (
+        (b'_reasons,n,t\n"x",1,a\n"x",2,b\n"x",3,c\n', "has 0 lines above its header, and not 2: put them back"),
+        (b'T\n_reasons,n,t\n"x",1,a\n', "has 1 line above its header, and not 2: put them back"),
+        (b'T\nU\nV\n_reasons,n,t\n"x",1,a\n', "has 3 lines above its header, and not 2: remove what is too much"),
+        (b"_reasons,n,t\n", "has 0 lines above its header, and not 2: put them back"),
+    ):
+        (tmp_path / "fixed").write_bytes(text)
+        with pytest.raises(InputError, match=words):
+            _write_alone(plan, tmp_path / "rejected", [], tmp_path / "fixed", tmp_path / "target")
 
 
 def test_a_spreadsheet_may_leave_blank_lines_and_a_mark(tmp_path: Path) -> None:
