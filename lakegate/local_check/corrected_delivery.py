@@ -304,11 +304,13 @@ def _write_lines(rows: CorrectedRows, before: Iterable[bytes], target: Path) -> 
 
 def _write_table(rows: CorrectedRows, quarantined: Path, accepted: list[Path], target: Path) -> int:
     """With the types of the rejected rows."""
-    from pyarrow.parquet import ParquetFile, ParquetWriter, read_schema  # noqa: PLC0415 - for this format alone
+    from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415 - for this format alone
 
-    stored = read_schema(quarantined)
-    count, schema = 0, pa.schema([column for column in stored if column.name not in REASONS])
-    with ParquetWriter(target, schema) as writer:
+    with ParquetFile(quarantined) as stored:
+        schema = pa.schema([column for column in stored.schema_arrow if column.name not in REASONS])
+        is_old = any(stored.schema.column(at).physical_type == "INT96" for at in range(len(stored.schema)))
+    count = 0
+    with ParquetWriter(target, schema, use_deprecated_int96_timestamps=is_old) as writer:
         for batch in (batch for each in accepted for batch in ParquetFile(each).iter_batches()):
             writer.write_table(as_stored(pa.Table.from_batches([batch]), schema))
         for count, row in enumerate(rows.rows(), 1):  # noqa: B007 - the last number counts them

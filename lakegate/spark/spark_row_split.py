@@ -22,6 +22,7 @@ from lakegate.engine.rejected_rows import Rejected, reasons_of
 from lakegate.job.job_storage import store_for
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Shares, WrittenObject
+from lakegate.spark.spark_session import OUTPUT_TIMESTAMPS, settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,19 +33,22 @@ if TYPE_CHECKING:
 # ---- Types in which Spark writes columns ----
 
 
-def named_type(physical: Physical) -> types.DataType:
+def named_type(physical: Physical, form: Format) -> types.DataType:
     """The type in Spark, members of records under their own names."""
-    inner = [named_type(part) for _, part in physical.parts]
+    inner = [named_type(part, form) for _, part in physical.parts]
     match physical.kind:
         case Kind.EXACT:
             return types.DecimalType(*physical.digits)
         case Kind.RECORD:
             members = zip(physical.parts, inner, strict=True)
             return types.StructType([types.StructField(name, each) for (name, _), each in members])
-        case Kind.LIST:
-            return types.ArrayType(inner[0])
-        case Kind.MAP:
-            return types.MapType(inner[0], inner[1])
+        case Kind.LIST | Kind.MAP:
+            return types.ArrayType(inner[0]) if physical.kind is Kind.LIST else types.MapType(inner[0], inner[1])
+        case Kind.WHOLE:
+            return _WHOLE.get(physical.words, types.LongType)()
+        # ORC knows no other moments from Spark, and it would mark those without a zone for itself alone.
+        case Kind.MOMENT if physical.has_zone is False and form is not Format.ORC:
+            return types.TimestampNTZType()
         case _:
             return _TYPES[physical.kind]()
 
@@ -52,13 +56,36 @@ def named_type(physical: Physical) -> types.DataType:
 _TYPES: dict[Kind, type[types.DataType]] = {
     Kind.TEXT: types.StringType,
     Kind.BYTES: types.BinaryType,
-    Kind.WHOLE: types.LongType,
     Kind.FLOAT: types.FloatType,
     Kind.DOUBLE: types.DoubleType,
     Kind.BOOLEAN: types.BooleanType,
     Kind.DATE: types.DateType,
     Kind.MOMENT: types.TimestampType,
 }
+_WHOLE: dict[str, type[types.DataType]] = {
+    "int8": types.ByteType,
+    "int16": types.ShortType,
+    "int32": types.IntegerType,
+    "int": types.IntegerType,
+    "uint8": types.ShortType,
+    "uint16": types.IntegerType,
+}
+"""By the file's own name, the narrowest type that has its numbers: Spark has none without a sign."""
+
+
+def stored_moments(kinds: Iterable[Physical]) -> str:
+    """How Spark stores moments with a zone in Parquet (`spark.sql.parquet.outputTimestampType`), as the delivery does.
+
+    One setting is for all columns: microseconds where they differ. Moments without a zone are always microseconds.
+    """
+    leaves = [leaf for kind in kinds for leaf in kind.leaves()]
+    moments = [leaf for leaf in leaves if leaf.kind is Kind.MOMENT and leaf.has_zone is not False]
+    forms = {"INT96" if leaf.is_of_any_zone else _STORED.get(leaf.words, _MICROSECONDS) for leaf in moments}
+    return forms.pop() if len(forms) == 1 else _MICROSECONDS
+
+
+_MICROSECONDS = "TIMESTAMP_MICROS"
+_STORED = {"timestamp[ms, tz=UTC]": "TIMESTAMP_MILLIS"}
 
 
 # ---- Accepted and rejected rows in the declared format ----
@@ -127,12 +154,14 @@ def _jsonl(plan: Plan, _: Judged, good: DataFrame, bad: DataFrame, folder: str) 
 
 
 def _table(plan: Plan, judged: Judged, good: DataFrame, bad: DataFrame, folder: str) -> None:
+    form, kinds = plan.storage.format, judged.kinds
     columns = [
-        F.col(f"x{at}").cast(named_type(kind)).alias(name) for at, (name, kind) in enumerate(judged.kinds.items())
+        F.col(f"x{at}").cast(named_type(kind, form)).alias(name) for at, (name, kind) in enumerate(kinds.items())
     ]
-    good.select(*columns).write.format(plan.storage.format.value).save(f"{folder}/accepted")
     rejected = bad.select(F.col("reasons").alias(REASONS), *columns)
-    rejected.write.format(plan.storage.format.value).save(f"{folder}/rejected")
+    with settings(judged.frame.sparkSession, {OUTPUT_TIMESTAMPS: stored_moments(kinds.values())}):
+        good.select(*columns).write.format(form.value).save(f"{folder}/accepted")
+        rejected.write.format(form.value).save(f"{folder}/rejected")
 
 
 def _write_lines(plan: Plan, lines: DataFrame, above: bytes, uri: str) -> None:

@@ -63,6 +63,7 @@ class Names:
 # ---- Settings that correctness rests on ----
 
 
+OUTPUT_TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
 SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # a bad cast must be a null of ours, never an exception that carries the value
     "spark.sql.session.timeZone": "UTC",
@@ -80,7 +81,7 @@ SETTINGS = {
         for name in ("parquet.datetime", "parquet.int96", "avro.datetime")
         for way in ("Read", "Write")
     },
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96, the default, is deprecated
+    OUTPUT_TIMESTAMPS: "TIMESTAMP_MICROS",  # INT96, the default, is deprecated
 }
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -476,6 +477,22 @@ def test_rows_of_parquet_that_were_rejected_alone_keep_their_types(tmp_path: Pat
 
     assert _write_alone(replace(PLAIN, storage=Storage(Format.PARQUET)), rejected, [], fixed, target) == 1
     assert pq.read_table(target) == pa.table({"n": pa.array([1], pa.int64()), "t": ["b"]})
+
+
+def test_moments_of_rows_that_were_rejected_alone_are_stored_as_the_part_stores_them(tmp_path: Path) -> None:
+    """INT96 stays INT96, and a moment without a zone gets none."""
+    moment = pa.array([datetime(2026, 11, 30, 1, 2, 3)], pa.timestamp("us"))  # noqa: DTZ001 - it has no zone
+    plan, table = replace(PLAIN, storage=Storage(Format.PARQUET)), pa.table({"_reasons": ["x"], "at": moment})
+    stored = {}
+    for is_old in (False, True):
+        part, target = tmp_path / f"part{is_old}", tmp_path / f"target{is_old}"
+        pq.write_table(table, part, use_deprecated_int96_timestamps=is_old, store_schema=False)
+        _write_alone(plan, part, [], part, target)
+        column = pq.ParquetFile(target).schema.column(0)
+        stored[is_old] = column.physical_type, "isAdjustedToUTC=false" in str(column.logical_type)
+        assert pq.read_table(target, coerce_int96_timestamp_unit="us")["at"].to_pylist() == moment.to_pylist()
+
+    assert stored == {False: ("INT64", True), True: ("INT96", False)}
 
 
 def test_accepted_rows_stand_before_those_that_were_corrected(tmp_path: Path) -> None:

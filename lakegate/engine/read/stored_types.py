@@ -290,6 +290,16 @@ def to_canonical(array: pa.Array, kind: Physical) -> pa.Array:
     return keep_fitting(array, kind)[1].cast(_TYPES[kind.kind])  # a checked cast, to a type at least as wide
 
 
+def _moments(array: pa.Array, kind: Physical) -> pa.Array:
+    """Microseconds; those of INT96 that Spark would write as others, before the first Julian day and far from it, are null."""
+    moments = keep_fitting(array, kind)[1]
+    if not kind.is_of_any_zone:
+        return moments
+    numbers, first = moments.view(pa.int64()), _JULIAN_1970 * _DAY
+    fits = _within(numbers, pa.scalar(-first), pa.scalar(LAST_MOMENT - first))
+    return moments if fits is None else pc.if_else(fits, moments, pa.scalar(None, _NAIVE))
+
+
 def _record(array: pa.Array, kind: Physical) -> pa.Array:
     members = [to_canonical(each, part) for each, (_, part) in zip(array.flatten(), kind.parts, strict=True)]
     names = [f"f{at}" for at in range(len(members))]
@@ -334,7 +344,7 @@ _CANONICAL: dict[Kind, Callable[[pa.Array, Physical], pa.Array]] = {
     Kind.MAP: _map,
     Kind.TIME: lambda array, _: array.cast(pa.string()),
     Kind.OTHER: mark_present,
-    Kind.MOMENT: lambda array, kind: keep_fitting(array, kind)[1].view(MOMENT),  # microseconds of UTC, as they are
+    Kind.MOMENT: lambda array, kind: _moments(array, kind).view(MOMENT),  # microseconds of UTC, as they are
     Kind.EXACT: lambda array, kind: keep_fitting(array, kind)[1].cast(pa.decimal128(*kind.digits)),
 }
 
