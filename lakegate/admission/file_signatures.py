@@ -84,7 +84,7 @@ _NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1f\x80-\xff]")
 _ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 UTF_8 = "utf-8"
 """The encoding of texts that may begin with a byte order mark, which is then no part of them."""
-WIDE = "the file is UTF-16 or UTF-32: save it as UTF-8 (in Excel: CSV UTF-8)"
+WIDE = "the file is UTF-16 or UTF-32"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _JSON_SPACE = b" \t\r\n"
 
@@ -162,13 +162,11 @@ def _empty(head: bytes, storage: Storage, csv: Csv) -> Fault | None:
     return "empty", f"the file is empty: {words}"
 
 
-def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
+def _other_signature(head: bytes, storage: Storage, csv: Csv) -> Fault | None:
     found, words = signature_of(head)
     if found in {_wanted(storage), Compression.NONE.value}:
         return None
-    message = (
-        f"the file is {words}, although the contract promises {declared_format(storage)}: {_remedy(found, storage)}"
-    )
+    message = f"the file is {words}, although the contract promises {declared_format(storage)}: {_remedy(found, storage, csv)}"
     return found, message
 
 
@@ -259,14 +257,14 @@ def _deeper(head: bytes) -> tuple[str, str] | None:
     return None
 
 
-def _remedy(found: str, storage: Storage) -> str:
+def _remedy(found: str, storage: Storage, csv: Csv) -> str:
     if found in {compression.value for compression in Compression} and storage.format.is_text:
         unpacked = "upload the CSV itself" if storage.format is Format.CSV else "unpack it"
         return f"{unpacked}, or declare compression: {found}"
     if found in {each.value for each in Format}:
         return f"deliver {storage.title}, or declare format: {found}"
     if found == WORKBOOK and storage.format is Format.CSV:
-        return "save each sheet as CSV (in Excel: CSV UTF-8)"
+        return f"save each sheet as CSV{_in_excel(csv.encoding) or f' in {ENCODING_TITLES[csv.encoding]}'}"
     if found == "json-sequence":
         return "write each object on a line of its own, without the record separators (RS)"
     if found in _PACKED and storage.format.is_text:
@@ -274,7 +272,7 @@ def _remedy(found: str, storage: Storage) -> str:
     return "upload the CSV itself" if storage.format is Format.CSV else "deliver what it promises"
 
 
-def _packed_twice(text: bytes, storage: Storage, _csv: Csv) -> Fault | None:
+def _packed_twice(text: bytes, storage: Storage, csv: Csv) -> Fault | None:
     """What is packed in a file is packed itself, or of a binary format."""
     found, words = signature_of(text)
     if found == Compression.NONE.value:
@@ -288,21 +286,17 @@ def _packed_twice(text: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     return (
         found,
         f"the file is {words}, packed with {codec}, although the contract promises {declared_format(storage)}: "
-        + (_remedy(found, storage)),
+        + (_remedy(found, storage, csv)),
     )
 
 
-def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
+def _utf_16(head: bytes, storage: Storage, csv: Csv) -> Fault | None:
     if not is_wide(head):
         return None
     if head.startswith(b"\0\0\0\0"):
         return "encoding", "the file begins with zero bytes, as after a copy that broke off: write it again"
-    words = (
-        WIDE
-        if storage.format is Format.CSV
-        else f"{WIDE.partition(':')[0]}: save it as UTF-8, which JSON is written in"
-    )
-    return "encoding", words
+    is_csv = storage.format is Format.CSV
+    return "encoding", f"{WIDE}: {saved_as(csv.encoding) if is_csv else 'save it as UTF-8, which JSON is written in'}"
 
 
 def _byte_order_mark(head: bytes, storage: Storage, csv: Csv) -> Fault | None:
@@ -407,7 +401,13 @@ def _reads(content: bytes, encoding: str) -> bool:
 
 def saved_as(encoding: str) -> str:
     """The remedy in the file."""
-    return f"save the file as {ENCODING_TITLES[encoding]}{' (in Excel: CSV UTF-8)' if encoding == 'utf-8' else ''}"
+    return f"save the file as {ENCODING_TITLES[encoding]}{_in_excel(encoding)}"
+
+
+def _in_excel(encoding: str) -> str:
+    """The name that Excel has for CSV of an encoding, where it writes it."""
+    named = {UTF_8: "CSV UTF-8", "windows-1252": "CSV"}.get(encoding)
+    return f" (in Excel: {named})" if named else ""
 
 
 def encoding_remedy(readable: str | None) -> str:

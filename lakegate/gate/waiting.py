@@ -8,7 +8,7 @@ from datetime import datetime
 from lakegate.base.errors import PortError
 from lakegate.gate.delivery.attempt_request import publisher_of
 from lakegate.gate.delivery.decide_verdict import merged_result, result_of
-from lakegate.gate.delivery.delivery_row import Waiting, WaitsFor, Workload
+from lakegate.gate.delivery.delivery_row import TERMINAL, Waiting, WaitsFor, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
@@ -21,8 +21,13 @@ def note_wait(dependencies: Dependencies, row: Workload) -> None:
 
 
 def waiting_of(turn: DeliveryTurn) -> Waiting | None:  # noqa: PLR0911 - one for each subject
-    """The wait of a delivery; None where nothing is left to be done by itself, and where something cannot be read for it."""
+    """The wait of a delivery; None where nothing is left to be done by itself, and where something cannot be read for it.
+
+    Nobody waits for what is left to be done of a committed one: what landed is deleted.
+    """
     row = turn.row
+    if row.state in TERMINAL:
+        return None
     match row.state:
         case State.HELD:
             return Waiting(WaitsFor.DATASET, row.held)

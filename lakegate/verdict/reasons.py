@@ -213,7 +213,8 @@ CODES: Final = {
     "unrouted": "no route covers this key: ask for one, or upload below a prefix that `lakegate route list` shows",
     "contract-retired": "the contract version or its line is retired: deliver under a newer line",
     "contract-sunset": "the line is in sunset and takes no new producers: deliver under a newer line",
-    "contract-draft": "the line is a draft, or waits for its notice period: deliver to the line before",
+    "contract-draft": "the dataset is a draft, or waits for its notice period: `lakegate reactivate` puts it in force; until then"
+    " deliver to the version before, if there is one",
     DUPLICATE: "the very same content was accepted before",
     WAIVER_EXPIRED: "the waiver was over before the delivery was taken in; what follows is why it had been rejected",
     APPROVAL_EXPIRED: "it was judged and waited for approval, and nobody answered in time: replay it to ask again",

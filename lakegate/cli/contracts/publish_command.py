@@ -143,7 +143,9 @@ def _plan_in_words(plan: PlannedPublication) -> Iterator[Word]:
 
 
 def _published_in_words(found: PublishedVersion) -> Iterator[str]:
-    text = f"Published {found.contract} {found.version} ({found.status})."
+    starts = {start.dataset: start.day for start in found.starts}
+    is_draft = bool(found.drafts) and not starts
+    text = f"Published {found.contract} {found.version} ({'draft' if is_draft else found.status})."
     if found.unmeasured_rules:
         text += f" {plural(found.unmeasured_rules, 'rule')} can never be measured."
     yield text
@@ -154,7 +156,6 @@ def _published_in_words(found: PublishedVersion) -> Iterator[str]:
     if not found.routes:
         yield "No prefix delivers to it yet:"
         yield f"  lakegate route add {quote(found.proposed) if found.proposed else 'PREFIX/'} {found.contract}"
-    starts = {start.dataset: start.day for start in found.starts}
     for dataset in found.drafts:
         state = f"takes effect on {starts[dataset]}" if dataset in starts else "is a draft"
         yield f"  {dataset} {state}: until it is active, deliveries are refused or, with mode: observe, only observed."

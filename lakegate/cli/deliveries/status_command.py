@@ -340,13 +340,19 @@ def reasons(  # noqa: PLR0913 - a command has these options
     written = [*_failing_rows(dependencies, delivery, rows), *_written(one, page, html)]
     found = reasons_of(one)
     if measured is None:
-        return CommandResult(found, chain(delivery_in_words(found), written))
+        return CommandResult(found, chain(delivery_in_words(found), written, _renewal(one)))
     words: list[Word] = [f"{one.key} (workload {one.workload})"]
     words += [lambda console: show(console, measured, show_all=show_all, advice=tuple(written), rows=samples)]
     words += [*filter(is_of_gate, one.reasons), *(f"Anomaly: {anomaly.text}" for anomaly in one.anomalies)]
     words += [*(f"The data is at {place}" for place in one.where)]
     words += _repair(one, measured, rows)
     return CommandResult(found, words)
+
+
+def _renewal(one: DeliveryStatus) -> Iterator[str]:
+    """What helps where a file was refused before any row was measured: rows of it cannot be corrected by themselves."""
+    if one.state is State.QUARANTINED and any(reason.startswith("file/") for reason in one.reasons):
+        yield "Next: correct the file, and deliver the whole of it again"
 
 
 def _repair(one: DeliveryStatus, measured: Report, rows: Path | None) -> Iterator[str]:

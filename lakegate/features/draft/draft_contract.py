@@ -298,7 +298,9 @@ def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: l
     entries = (one for entry in properties for one in entry.entries if isinstance(one, YamlEntry))
     names = {str(entry.value) for entry in entries if entry.key == "name"}
     of_file = profile.rows // max(1, profile.files)
-    rows = of_file // HALF
+    rows = (
+        0 if any(_row_by_row(profile)) else of_file // HALF
+    )  # corrected rows are delivered by themselves: they are few
     count = Mapping(
         [
             YamlEntry("metric", "rowCount", f"suggested: half of the {plural(of_file, 'row')} that a file has"),

@@ -11,6 +11,7 @@ from infra.packaging import bundles
 from infra.packaging.bundles import bundle_job
 from lakegate.base.extension_points import ROOT, TOOLS
 from tests.sam.conftest import built, stack
+from tests.unit.cli.conftest import fresh_clients, lakegate  # noqa: F401 - fixtures
 
 __all__ = ["build", "built", "stack"]
 

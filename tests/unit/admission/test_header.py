@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lakegate.admission.file_signatures import UnreadableError
@@ -59,7 +61,7 @@ def test_records_in_a_list_of_one_line_are_declared_or_written_as_lines() -> Non
             "workbook",
             "save each sheet as CSV (in Excel: CSV UTF-8)",
         ),
-        (b"\xff\xfei\x00d\x00", "encoding", "UTF-16"),
+        (b"\xff\xfei\x00d\x00", "encoding", "UTF-16 or UTF-32: save the file as UTF-8 (in Excel: CSV UTF-8)"),
         (b"x" * HEAD, "too-long", "does not end within"),
         (b"id,name\r1,a\r", "line-ends", "CR alone"),
         (b"id,na\xffme\n", "encoding", "declare csv.encoding: windows-1252, in which it can be read"),
@@ -290,3 +292,15 @@ def test_columns_are_bound_by_name(line: str, columns: Columns) -> None:
 def test_a_difference_of_names_is_described(pairs: dict[str, str], words: str) -> None:
     """Blanks, case and spelling are different mistakes; of several, the gravest is named."""
     assert differ_in(pairs) == words
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (b"\xff\xfei\x00d\x00", "the file is UTF-16 or UTF-32: save the file as Windows-1252 (in Excel: CSV)"),
+        (b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml", "save each sheet as CSV (in Excel: CSV)"),
+    ],
+)
+def test_the_remedy_is_the_encoding_that_the_contract_declares(head: bytes, words: str) -> None:
+    """What is saved as the message says is not refused for its encoding."""
+    assert words in refusal_of_header(head, replace(PLAIN, encoding="windows-1252"))[1]

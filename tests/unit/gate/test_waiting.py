@@ -125,3 +125,11 @@ def test_a_finished_delivery_waits_for_nothing(state: State) -> None:
     env, running = landed()
 
     assert wait_of(env, running._replace(state=state, due_at=None)) is None
+
+
+@pytest.mark.parametrize("state", [State.PUBLISHED, State.QUARANTINED])
+def test_nobody_waits_for_what_is_left_of_a_committed_delivery(state: State) -> None:
+    """Its data is where it belongs: what landed is yet to be deleted."""
+    env, running = landed()
+
+    assert wait_of(env, running._replace(state=state, due_at=env.memory.clock.now() + SOON)) is None

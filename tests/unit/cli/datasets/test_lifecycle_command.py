@@ -348,9 +348,11 @@ def test_a_breaking_version_waits_for_its_subscribers(lakegate: Lakegate, pass_d
     messages = [each for each in lakegate.dependencies.outbox.pending(10) if each.dataset]
 
     assert f"  shop/orders_v2 takes effect on {day(14)}: until it is active," in published
-    assert lakegate.json("reasons", held)["reasons"] == [
-        "contract-draft: the line is a draft, or waits for its notice period: deliver to the line before"
-    ]
+    (reason,) = lakegate.json("reasons", held)["reasons"]
+    assert reason == (
+        "contract-draft: the dataset is a draft, or waits for its notice period: `lakegate reactivate` puts it in force; "
+        "until then deliver to the version before, if there is one"
+    )
     assert "only its subscribers can shorten it (lakegate acknowledge" in str(refused.exception)
     assert waiting.splitlines()[-1] == "  2.0.0 is acknowledged by nobody, not by finance"
     assert line.status_at(moment(lakegate.dependencies.now)) == "active"

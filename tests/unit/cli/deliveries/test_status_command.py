@@ -183,8 +183,9 @@ def test_status_names_the_report_that_the_gate_wrote(lakegate: Lakegate, tmp_pat
 
     assert f"runs/{workload}/report.html" in lakegate.ok("status", workload)
     assert lakegate.json("status", workload)["report"].endswith(f"/runs/{workload}/report.html")
-    lakegate.ok("reasons", refused, "--report", str(page))
+    words = lakegate.ok("reasons", refused, "--report", str(page))
     assert "Rejected: its rows were not read" in page.read_text()
+    assert "Next: correct the file, and deliver the whole of it again" in words
 
 
 def test_a_corrected_file_is_compared_with_a_delivery(lakegate: Lakegate) -> None:

@@ -180,6 +180,7 @@ def test_a_column_of_two_kinds_is_drafted_as_its_main_kind(tmp_path: Path) -> No
         found.draft.text
     )
     assert "maxRejectedShare: 0.11  # suggested: 10 % of 60 have such a value\n" in found.draft.text
+    assert "rowCount" not in found.draft.text  # corrected rows are delivered by themselves
     verdict = judged(found.plan, path)
     assert (verdict.verdict, verdict.rejected_rows) == (Verdict.ACCEPTED_WITH_WARNINGS, 6)
 
