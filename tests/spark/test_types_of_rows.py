@@ -153,6 +153,20 @@ def test_integers_of_orc_keep_their_widths(judge_files: Callable[..., Judged]) -
     assert orc.read_table(_path(rejected)).drop_columns("_reasons").equals(table[1:])
 
 
+@pytest.mark.parametrize("kind", [ZONED, pa.list_(ZONED)])
+def test_an_orc_file_with_a_zone_is_refused(kind: pa.DataType, judge_files: Callable[..., Judged]) -> None:
+    """Spark would write its moments without one; a file that is not split may have it."""
+    plan = replace(PLAN, storage=Storage(Format.ORC))
+    body = as_orc(pa.table({"id": [1, 2, 2], "at": pa.array([None] * 3, kind)}))
+
+    refused = judge_files(plan, body)
+    whole = judge_files(replace(plan, policy=replace(plan.policy, on_reject=OnReject.FILE)), body)
+
+    assert refused.verdict == whole.verdict == Verdict.REJECTED
+    message = "the column at has a type that cannot be written to split files"
+    assert [message in judged.reasons for judged in (refused, whole)] == [True, False]
+
+
 def test_a_moment_that_spark_writes_as_another_one_is_null(
     judge_files: Callable[..., Judged], spark: SparkSession
 ) -> None:

@@ -16,6 +16,7 @@ from lakegate.admission.header import differences, named_twice, other_names, quo
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.field_paths import column_path, member_path, member_step, path_of
+from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import exact_type, repeats_name, size_name, sql_type, typed_value
 from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Level, Malformed, Share, of_object
@@ -257,8 +258,10 @@ def names_of(schema: Physical, plan: Plan) -> list[str]:
     if plan.policy.on_reject is not OnReject.ROWS:
         declared = {field.column for field in plan.columns}
         return [name for name in names if name in declared]
+    is_orc = plan.storage.format is Format.ORC
     for name, column in schema.parts:
-        if {leaf.kind for leaf in column.leaves()} & UNWRITTEN:
+        # Spark writes moments to ORC without a zone
+        if any(leaf.kind in UNWRITTEN or (is_orc and leaf.has_zone) for leaf in column.leaves()):
             words = f"the column {name} has a type that cannot be written to split files"
             raise UnreadableError("schema", f"{words}: give it another one, or refuse whole files")
     return names
