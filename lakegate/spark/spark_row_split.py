@@ -92,8 +92,9 @@ _STORED = {"timestamp[ms, tz=UTC]": "TIMESTAMP_MILLIS"}
 # ======================  ===========================  ==============================================================
 # format                  accepted rows                rejected rows
 # ======================  ===========================  ==============================================================
-# csv                     unchanged lines, in the      the same, after a first column `_reasons`
-#                         delivery's encoding
+# csv                     unchanged records, in the    the same, after a first column `_reasons`
+#                         delivery's encoding, each
+#                         ended by LF
 # jsonl                   unchanged lines              `{"_reasons": …, "_record": …}`, the unchanged record
 # parquet, orc, avro      unchanged columns            the same, after a first column `_reasons`
 # ======================  ===========================  ==============================================================

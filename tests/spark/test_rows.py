@@ -123,6 +123,29 @@ def test_lines_are_written_as_they_came(judge_files: Callable[..., Judged]) -> N
     )
 
 
+def test_records_end_in_lf_and_marks_and_blank_lines_are_left_out(judge_files: Callable[..., Judged]) -> None:
+    """Of objects that differ in their line ends, too; a CRLF within a value is one of its characters."""
+    plan = plan_of({"n": "integer", "t": "string"}, csv=Csv(multi_line=True), policy=BY_ROWS)
+    first = b'\xef\xbb\xbfn,t\r\n1,"a\r\nb"\r\n\r\nx,c\r\n'
+    shares = judge_files(plan, first, b'n,t\n2,"d\ne"\ny,f').result.shares
+    assert shares is not None
+
+    accepted, rejected = (list(map(_bytes, part)) for part in (shares.accepted, shares.rejected))
+    assert b"".join(part.removeprefix(b"n,t\n") for part in accepted) == b'1,"a\r\nb"\n2,"d\ne"\n'
+    assert b"".join(part.removeprefix(b"_reasons,n,t\n") for part in rejected) == b'"type-0/n",x,c\n"type-0/n",y,f\n'
+
+
+def test_a_carriage_return_behind_json_stays(judge_files: Callable[..., Judged]) -> None:
+    """It is white space of the text; a byte order mark and blank lines are left out."""
+    plan = replace(plan_of({"n": "integer"}, policy=BY_ROWS), storage=Storage(Format.JSONL))
+    shares = judge_files(plan, b'\xef\xbb\xbf{"n": 1}\r\n\r\n{"n": "x"}\r\n').result.shares
+    assert shares is not None
+
+    accepted, rejected = (b"".join(map(_bytes, part)) for part in (shares.accepted, shares.rejected))
+    assert accepted == b'{"n": 1}\r\n'
+    assert rejected == b'{"_reasons":"type-0/n","_record":{"n": "x"}\r}\n'
+
+
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
 @pytest.mark.parametrize("multi_line", [False, True])
 def test_lines_above_the_header_stand_above_both_parts(
