@@ -13,7 +13,7 @@ from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.delivery_standing import DeliveryStanding, standing_of
+from lakegate.gate.datasets.delivery_standing import DeliveryStanding, correction_of, standing_of
 from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import (
     CAUSE_TEXTS,
@@ -260,6 +260,8 @@ class DeliveryStatus:
     """The outcomes of its checks, if it was measured."""
     corrects: str | None = field(default=None, kw_only=True, metadata={OMITTED: True})
     """The rejected delivery that it corrects, as its producer says."""
+    corrected_by: OtherDelivery | None = field(default=None, kw_only=True, metadata={OMITTED: True})
+    """The accepted delivery that is current and corrects its rejected rows; of one delivery, not in lists."""
     anomalies: tuple[Anomaly, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
     """What is unusual of an accepted one, by those before it."""
     next: NextDataset | None = field(default=None, kw_only=True, metadata={OMITTED: True})
@@ -332,9 +334,14 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
 
 
 def one_delivery(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
-    """The same for one delivery alone: with what replaces its dataset."""
+    """The same for one delivery alone: with what replaces its dataset, and what corrects it."""
     one = delivery_status(dependencies, delivery)
-    return replace(one, next=next_dataset(dependencies, one.contract.dataset)) if one.contract else one
+    if one.contract:
+        one = replace(one, next=next_dataset(dependencies, one.contract.dataset))
+    if delivery.block is not None and (one.state is State.QUARANTINED or one.rejected_rows):
+        correction = correction_of(dependencies, delivery.block)
+        one = replace(one, corrected_by=OtherDelivery.of(correction) if correction else None)
+    return one
 
 
 def _others(dependencies: Dependencies, standing: DeliveryStanding) -> Iterator[OtherDelivery]:

@@ -28,10 +28,12 @@ from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.rejected_rows import Rejected, rejected_records
 from lakegate.engine.rewritten_objects import CODECS, RecordChange, TableRow, as_stored, rewrite_parquet, rewrite_text
+from lakegate.gate.datasets.delivery_standing import correction_of
 from lakegate.gate.delivery.find_deliveries import Delivery
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.ledger.blocks import BlockKind
+from lakegate.gate.ledger.blocks import Block, BlockKind
+from lakegate.library.described_deliveries import SHORT_ID, OtherDelivery
 from lakegate.local_check.check_data import ShowProgress
 from lakegate.local_check.corrected_rows import REASONS, CorrectedRow, CorrectedRows, RowPlace, records_of
 from lakegate.local_check.failing_rows_file import PLACE, on_one_line
@@ -82,16 +84,25 @@ class _Counts:
 
 
 def correct_delivery(  # noqa: PLR0913 - a delivery, its correction, and how it is made
-    dependencies: Dependencies, delivery: Delivery, fixed: Path, folder: Path, show: ShowProgress, *, leave_out: bool
+    dependencies: Dependencies,
+    delivery: Delivery,
+    fixed: Path,
+    folder: Path,
+    show: ShowProgress,
+    *,
+    leave_out: bool,
+    again: bool,
 ) -> CorrectedDelivery:
     """Write what corrects a delivery below a folder for temporary files. Raises InputError where it cannot be corrected.
 
     `fixed`: its failing rows as `reasons --rows` writes them, or as they are in quarantine, corrected. `leave_out`: failing rows
-    that it does not have are left out of the delivery.
+    that it does not have are left out of the delivery. `again`: also where an accepted delivery corrects it already.
     """
     block, files = quarantined_files(dependencies, delivery)
     plan = plan_of_rejection(dependencies, delivery, block)
     _refuse_other_format(plan, delivery, fixed, is_split=block.kind is BlockKind.PUBLISHED)
+    if not again and plan.policy.replaces is Replaces.NOTHING:
+        _refuse_second(dependencies, delivery, block)
     with show("fetching the quarantined data", sum(each.size for each in files)) as arrived:
         fetch_quarantined(dependencies, block, files, folder / "data", arrived)
     places, keys = [folder / "data" / each.place for each in files], _keys(dependencies, delivery)
@@ -132,6 +143,16 @@ def _refuse_other_format(plan: Plan, delivery: Delivery, fixed: Path, *, is_spli
     if not is_split and not fixed.name.endswith(ending):
         raise InputError(
             f"{fixed}: rows of {delivery.key} are delivered again from a {ending} file, as `{get}` writes it"
+        )
+
+
+def _refuse_second(dependencies: Dependencies, delivery: Delivery, block: Block) -> None:
+    correction = correction_of(dependencies, block)
+    if correction is not None:
+        recall = f"lakegate recall {correction.workload[:SHORT_ID]} --reason REASON"
+        raise InputError(
+            f"{delivery.key} is corrected by the delivery {OtherDelivery.of(correction).in_words} already, and its rows would "
+            f"count twice: take that one out with `{recall}`, or give --again"
         )
 
 

@@ -43,7 +43,7 @@ class DeliveredCorrection:
 
 
 def deliver_correction(  # noqa: PLR0913 - a command has these options
-    there: DeployedStack, name: str, fixed: Path, *, leave_out: bool, wait: bool, timeout: int
+    there: DeployedStack, name: str, fixed: Path, *, leave_out: bool, again: bool, wait: bool, timeout: int
 ) -> CommandResult[DeliveredCorrection]:
     """Deliver a rejected delivery again, with its corrected rows. Raises InputError where it cannot be: then nothing is sent."""
     from lakegate.local_check.corrected_delivery import correct_delivery  # noqa: PLC0415 - the engine
@@ -51,7 +51,9 @@ def deliver_correction(  # noqa: PLR0913 - a command has these options
     dependencies = there.dependencies()
     delivery = find_delivery(dependencies, name, LATEST)
     with interruptible_folder() as folder:
-        made = correct_delivery(dependencies, delivery, fixed, folder, terminal.bytes_arriving, leave_out=leave_out)
+        made = correct_delivery(
+            dependencies, delivery, fixed, folder, terminal.bytes_arriving, leave_out=leave_out, again=again
+        )
         if wait and not made.is_completed:
             raise InputError(
                 "a delivery of this dataset is complete when no more objects arrive: leave out --wait, and see `lakegate status`"

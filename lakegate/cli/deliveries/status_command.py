@@ -41,9 +41,9 @@ from lakegate.library.described_deliveries import (
     STANDING,
     DeliveryStatus,
     OtherDelivery,
-    delivery_status,
     in_batch,
     in_utc,
+    one_delivery,
 )
 from lakegate.report.verdict_text import SHOWN_ROWS, WORDS, show
 from lakegate.verdict.reasons import in_words, is_of_gate
@@ -275,6 +275,8 @@ def _person(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
 def _replays(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
     if one.corrects is not None:
         yield "corrects", one.corrects
+    if one.corrected_by is not None:
+        yield "corrected", f"by the delivery {one.corrected_by.in_words}"
     if one.replay_of:
         yield "waives" if one.waiver else "replays", one.replay_of
     if one.waiver is not None and one.waiver.expired:
@@ -333,7 +335,7 @@ def reasons(  # noqa: PLR0913 - a command has these options
 
         usable("--rows", rows, SUFFIXES, ())
     delivery = find_delivery(dependencies, workload, LATEST)
-    one = delivery_status(dependencies, delivery)
+    one = one_delivery(dependencies, delivery)
     measured = one.measured
     is_decided = measured is not None or bool(delivery.row and delivery.row.decision)
     html = page_of(dependencies, delivery) if page is not None and is_decided else None
@@ -359,6 +361,9 @@ def _repair(one: DeliveryStatus, measured: Report, rows: Path | None) -> Iterato
     """How rows that failed are corrected and delivered again."""
     suffix, workload = measured.plan.storage.rows_suffix, one.workload[:SHORT_ID]
     if not measured.judgement.rejected_rows or one.state not in TERMINAL or one.waiver is not None:
+        return
+    if one.corrected_by is not None:
+        yield f"Corrected: by the delivery {one.corrected_by.in_words}"
         return
     is_whole = one.state is State.QUARANTINED
     if rows is None and is_whole:

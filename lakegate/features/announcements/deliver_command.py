@@ -42,6 +42,9 @@ def deliver(  # noqa: PLR0913 - a command has these options
     leave_out: Annotated[
         bool, Option("--leave-out", help="With --corrects: without the failing rows that the file does not have.")
     ] = False,
+    again: Annotated[
+        bool, Option("--again", help="With --corrects: also where an accepted delivery corrects it already.")
+    ] = False,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
 ) -> CommandResult[dict[str, Any] | DeliveredCorrection]:
@@ -62,8 +65,8 @@ def deliver(  # noqa: PLR0913 - a command has these options
     if corrects is not None:
         if contract is not None or dataset or summary is not None:
             raise InputError("--corrects names a delivery: leave out --contract, --dataset and --summary")
-        return deliver_correction(there, corrects, file, leave_out=leave_out, wait=wait, timeout=timeout)
-    if api is None or contract is None or leave_out:
+        return deliver_correction(there, corrects, file, leave_out=leave_out, again=again, wait=wait, timeout=timeout)
+    if api is None or contract is None or leave_out or again:
         raise InputError(
             "name the HTTP API with --api and the contract with --contract, or a rejected delivery with --corrects"
         )

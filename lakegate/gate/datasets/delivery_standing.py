@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.gate.datasets.current_deliveries import RECALL, is_change, not_current
-from lakegate.gate.ledger.blocks import Block, Record, deliveries
+from lakegate.gate.ledger.blocks import Block, BlockKind, Record, deliveries
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -55,3 +55,14 @@ def standing_of(dependencies: Dependencies, chain: str, height: int) -> Delivery
             in_place = in_place if state.why(block.height) == "recalled" else block
     supersedes = next((block.supersedes for block in deliveries(blocks) if block.height == height), ())
     return DeliveryStanding(chain, height, decided, in_place, supersedes)
+
+
+def correction_of(dependencies: Dependencies, rejected: Block) -> Block | None:
+    """The newest accepted delivery that says it corrects a rejected one, and is current; None where none is."""
+    above = dependencies.ledger.blocks(rejected.chain, rejected.height, strict=False)
+    state = not_current(above)
+    for block in reversed(deliveries(above)):
+        is_accepted = block.kind is BlockKind.PUBLISHED and block.height not in state
+        if block.corrects == rejected.workload and is_accepted:
+            return block
+    return None

@@ -70,6 +70,42 @@ def test_ledger_and_status_join_the_two(lakegate: Lakegate, rejected: str, tmp_p
     assert f"corrects  {rejected}" in lakegate.ok("status", made["workload"])
     assert "corrects" not in lakegate.json("status", rejected)
     assert f"corrects {rejected[:12]}" in lakegate.ok("log", "orders")
+    by = {"workload": block.workload, "height": 1, "at": block.system_time}
+    words = f"by the delivery {block.workload[:12]} of {block.system_time[:10]} (height 1)"
+    assert "corrected_by" not in lakegate.json("status", made["workload"])
+    assert lakegate.json("status", rejected)["corrected_by"] == by
+    assert lakegate.json("reasons", rejected)["corrected_by"] == by
+    assert f"corrected  {words}" in lakegate.ok("status", rejected)
+    assert lakegate.ok("reasons", rejected).splitlines()[-1] == f"Corrected: {words}"
+
+
+def test_a_second_correction_counts_the_rows_twice_and_is_refused(
+    lakegate: Lakegate, rejected: str, tmp_path: Path
+) -> None:
+    """Until the first one is recalled; one that was rejected is none."""
+    bad = lakegate.json("deliver", "--corrects", rejected, fixed(tmp_path, f"{HELPERS}2,0,,x,1\n"))["workload"]
+    lakegate.intake("orders/bad.csv")
+    lakegate.answer(bad, 1)
+    first = lakegate.json("deliver", "--corrects", rejected, fixed(tmp_path))["workload"]
+    lakegate.intake("orders/bad.csv")
+    lakegate.answer(first)
+    other = fixed(tmp_path, f"{HELPERS}2,0,,b,1\n")
+    second = lakegate("deliver", "--corrects", rejected, other)
+    sent = lakegate.clients["s3"].list_objects_v2(Bucket=LANDING).get("Contents", [])
+    again = lakegate.json("deliver", "--corrects", rejected, other, "--again")
+    lakegate.ok("recall", first, "--reason", "wrong")
+    after = lakegate.json("deliver", "--corrects", rejected, other)
+
+    block = lakegate.dependencies.ledger.block("shop/orders_v1", 2)
+    assert isinstance(block, Block)
+    by = f"{first[:12]} of {block.system_time[:10]} (height 2)"
+    assert str(second.exception) == (
+        f"orders/bad.csv is corrected by the delivery {by} already, and its rows would count twice: "
+        f"take that one out with `lakegate recall {first[:12]} --reason REASON`, or give --again"
+    )
+    assert sent == []
+    assert (again["corrected"], after["corrected"]) == (1, 1)
+    assert "corrected_by" not in lakegate.json("status", rejected)
 
 
 def test_what_is_no_finished_delivery_of_the_dataset_is_not_kept(lakegate: Lakegate, rejected: str) -> None:
@@ -241,6 +277,11 @@ def test_a_delivery_that_takes_the_place_of_another_has_all_rows(
     lakegate.ok("deliver", "--corrects", workload, fixed(tmp_path, "_reasons,id,amount\nx,a,1\n"))
 
     assert landed(lakegate)[0] == b"id,amount\nb,2\nc,3\nd,4\na,1\n"
+    lakegate.intake("orders/bad.csv")
+    lakegate.answer(next(each["workload"] for each in lakegate.json("status")["deliveries"] if not each["verdict"]))
+    assert lakegate.json("status", workload)["corrected_by"]["height"] == 1
+    lakegate.ok("deliver", "--corrects", workload, fixed(tmp_path, "_reasons,id,amount\nx,e,1\n"))
+    assert landed(lakegate)[0] == b"id,amount\nb,2\nc,3\nd,4\ne,1\n"
 
 
 PARTS = {"a.csv": b"id,amount\n,1\nb,2\n", "b.csv": b"id,amount\nc,3\n,4\n", "c.csv": b"id,amount\ne,5\n"}
