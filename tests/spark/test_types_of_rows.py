@@ -167,7 +167,7 @@ def test_an_orc_file_with_a_zone_is_refused(kind: pa.DataType, judge_files: Call
     assert [message in judged.reasons for judged in (refused, whole)] == [True, False]
 
 
-def test_a_moment_that_spark_writes_as_another_one_is_null(
+def test_a_moment_that_spark_cannot_write_as_int96_is_null(
     judge_files: Callable[..., Judged], spark: SparkSession
 ) -> None:
     """INT96 before the first Julian day, or so late that microseconds since that day need more than 64 bits."""

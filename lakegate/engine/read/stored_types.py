@@ -291,7 +291,7 @@ def to_canonical(array: pa.Array, kind: Physical) -> pa.Array:
 
 
 def _moments(array: pa.Array, kind: Physical) -> pa.Array:
-    """Microseconds; those of INT96 that Spark would write as others, before the first Julian day and far from it, are null."""
+    """Microseconds; null for INT96 that Spark would write with nanoseconds of no day, or with a day that wraps 64 bits."""
     moments = keep_fitting(array, kind)[1]
     if not kind.is_of_any_zone:
         return moments
