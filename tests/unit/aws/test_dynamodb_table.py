@@ -23,6 +23,7 @@ from lakegate.base.errors import (
     UnreadableItem,
 )
 from lakegate.gate.delivery.delivery_row import (
+    Anomaly,
     Decision,
     FailedAttempt,
     Pin,
@@ -59,6 +60,19 @@ decisions = st.builds(
     Decision, st.text(), st.tuples(st.text()), counts=st.none() | st.builds(Counts), extensions=extensions
 )
 amounts = st.floats(0, 1e15)
+words = st.text(min_size=1)
+anomalies = st.builds(
+    Anomaly,
+    words,
+    st.text(),
+    amounts,
+    st.none() | amounts,
+    st.none() | amounts,
+    amounts,
+    st.integers(0, 99),
+    st.text(),
+    words,
+)
 workloads = st.builds(
     Workload,
     st.text(),
@@ -78,6 +92,7 @@ workloads = st.builds(
     waiver=st.none() | st.builds(Waiver, *(st.text(min_size=1),) * 4),
     cost=st.none() | st.builds(BilledCost, amounts, amounts, amounts, st.just("USD"), st.just("2026-11-21")),
     extensions=extensions,
+    anomalies=st.lists(anomalies, max_size=2).map(tuple),
 )
 
 
