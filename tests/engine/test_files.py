@@ -49,7 +49,7 @@ UNREADABLE: dict[str, tuple[Plan, bytes, str]] = {
     "a zip archive": (PLAIN, zipped(), "a zip archive"),
     "parquet bytes": (PLAIN, b"PAR1" + bytes(40) + b"PAR1", "a Parquet file"),
     "a byte order mark of another encoding": (LATIN, b"\xef\xbb\xbf" + GOOD, "or declare csv.encoding: utf-8"),
-    "UTF-32": (PLAIN, GOOD.decode().encode("utf-32"), "UTF-32: save it as UTF-8 (in Excel: CSV UTF-8)"),
+    "UTF-32": (PLAIN, GOOD.decode().encode("utf-32"), "UTF-32: save the file as UTF-8 (in Excel: CSV UTF-8)"),
     "UTF-32 of big endian": (PLAIN, b"\0\0\xfe\xff" + GOOD.decode().encode("utf-32-be"), "UTF-32"),
     "lines that end in CR CR LF": (PLAIN, GOOD.replace(b"\n", b"\r\r\n"), "lines end in CR CR LF"),
     "the declared names where no header is declared": (HEADLESS, GOOD, "or declare csv.header: true"),
