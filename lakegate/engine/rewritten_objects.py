@@ -11,22 +11,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from lakegate.admission.file_signatures import BOM
 from lakegate.base.errors import InputError
-from lakegate.contract.file_formats import Compression, Format
+from lakegate.contract.file_formats import Format
+from lakegate.engine.read.compressed_streams import ARROW_CODECS
 from lakegate.engine.read.csv import CsvSource
 from lakegate.engine.read.data_source import AddressedFile, Share, Source, Store
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.parquet_footer import CODEC_NAMES, INT96, read_footer
 
 Value = TypeVar("Value")
-CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
-"""As Arrow names them."""
 
 
 class RecordChange(NamedTuple, Generic[Value]):
@@ -63,7 +62,7 @@ def rewrite_text(
 ) -> None:
     """Write an object of text with changes, compressed as it was; what comes in the place of a record has no line end."""
     shares = [share for share in source.shares if share.part == part]
-    codec, left = CODECS.get(source.plan.storage.compression), _Changes(changes)
+    codec, left = ARROW_CODECS.get(source.plan.storage.compression), _Changes(changes)
     with target.open("wb") as plain, pa.CompressedOutputStream(plain, codec) if codec else plain as file:
         if isinstance(source, CsvSource):
             file.writelines(_lines(source, shares, left))

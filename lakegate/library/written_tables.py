@@ -9,11 +9,10 @@ from typing import Any, Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.text import quote
-from lakegate.contract.file_formats import Compression, Format
+from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.plan import Plan
 
-CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
 WHOLE_TYPES: Final = frozenset({LogicalType.INTEGER, LogicalType.DECIMAL})
 """Types whose values pandas makes floats of where some are missing."""
 EXACT: Final = 2**53
@@ -34,6 +33,8 @@ def write_table(table: Any, plan: Plan, folder: Path) -> tuple[Path, tuple[str, 
     """
     import pyarrow as pa  # noqa: PLC0415 - only a table needs it here
 
+    from lakegate.engine.read.compressed_streams import ARROW_CODECS  # noqa: PLC0415 - likewise
+
     plain, path = folder / "plain", folder / f"table{plan.storage.suffix}"
     notes: tuple[str, ...] = ()
     try:
@@ -47,7 +48,10 @@ def write_table(table: Any, plan: Plan, folder: Path) -> tuple[Path, tuple[str, 
             _write_arrow(
                 pa.Table.from_pandas(table, preserve_index=False) if is_frame else pa.table(table), plan, plain
             )
-        with plain.open("rb") as source, pa.output_stream(str(path), CODECS.get(plan.storage.compression)) as sink:
+        with (
+            plain.open("rb") as source,
+            pa.output_stream(str(path), ARROW_CODECS.get(plan.storage.compression)) as sink,
+        ):
             members = plan.storage.path
             if plan.storage.format is Format.CSV:
                 sink.write(b"\n" * plan.csv.skip_rows)  # a table has no titles

@@ -22,12 +22,13 @@ from lakegate.base.errors import InputError
 from lakegate.base.text import plural
 from lakegate.contract.delivery_policy import DeliveryUnit, Replaces
 from lakegate.contract.file_formats import Format
+from lakegate.engine.read.compressed_streams import ARROW_CODECS
 from lakegate.engine.read.csv import CsvSource
 from lakegate.engine.read.data_source import LINE, LocalStore, Source
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.rejected_rows import Rejected, rejected_records
-from lakegate.engine.rewritten_objects import CODECS, RecordChange, TableRow, as_stored, rewrite_parquet, rewrite_text
+from lakegate.engine.rewritten_objects import RecordChange, TableRow, as_stored, rewrite_parquet, rewrite_text
 from lakegate.gate.datasets.delivery_standing import correction_of
 from lakegate.gate.delivery.find_deliveries import Delivery
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -314,7 +315,7 @@ def _lines(source: Source) -> Iterator[bytes]:
 
 
 def _write_lines(rows: CorrectedRows, before: Iterable[bytes], target: Path) -> int:
-    count, codec = 0, CODECS.get(rows.plan.storage.compression)
+    count, codec = 0, ARROW_CODECS.get(rows.plan.storage.compression)
     with target.open("wb") as plain, pa.CompressedOutputStream(plain, codec) if codec else plain as file:
         file.writelines(before)
         for count, row in enumerate(rows.rows(), 1):  # noqa: B007 - the last number counts them

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 
 from lakegate.contract.file_formats import Compression, CompressionSpec
 from lakegate.engine.read.read_bounds import GRACE, MAX_UNPACKED, PIECE, RATIO, unreadable
 
+ARROW_CODECS: Final = {Compression.GZIP: "gzip", Compression.BZIP2: "bz2", Compression.ZSTD: "zstd"}
+"""The names that Arrow has for compressions."""
 Piece = tuple[bytes, int]
 """Unpacked bytes, and the packed bytes that they took."""
 

@@ -37,6 +37,9 @@ PARTITIONS: Final = ("aws", "aws-us-gov")
 """In China EMR Serverless did not queue runs when that was announced (What's New, October 2024): nothing would bound them."""
 PUBLISHERS: Final = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
 """The services that send alarms and failed deliveries to the topic."""
+PUBLISH: Final = "sns:Publish"
+ANYBODY: Final = "*"
+"""As a principal of a policy."""
 ZONES: Final[Mapping[str, frozenset[str]]] = {
     "cac1": frozenset({"az1", "az2"}),
     "use1": frozenset({"az1", "az2", "az4", "az5", "az6"}),
@@ -406,15 +409,28 @@ def _key_policy(planned: Planned, arn: str) -> Iterator[Found]:
                 )
 
 
-def _permits(policy: Mapping[str, Any], service: str, action: str) -> bool:
-    """Whether a statement of a policy allows an action, or one that covers it, to a service; its conditions are not read."""
+def _permits(policy: Mapping[str, Any], principal: str, action: str) -> bool:
+    """Whether a statement of a policy allows an action, or one that covers it, to a service or to `ANYBODY`.
+
+    Its conditions are not read.
+    """
     return any(
         statement.get("Effect") == "Allow"
-        and isinstance(principal := statement.get("Principal", {}), dict)
-        and service in _listed(principal.get("Service", []))
+        and principal in _principals(statement)
         and any(fnmatchcase(action.lower(), allowed.lower()) for allowed in _listed(statement.get("Action", [])))
         for statement in policy.get("Statement", ())
     )
+
+
+def _principals(statement: Mapping[str, Any]) -> list[str]:
+    """The services of a statement, and `ANYBODY` where it is for all."""
+    principal = statement.get("Principal", {})
+    if not isinstance(principal, dict):
+        return _listed(principal)
+    return [
+        *_listed(principal.get("Service", [])),
+        *(who for who in _listed(principal.get("AWS", [])) if who == ANYBODY),
+    ]
 
 
 def _buckets(planned: Planned) -> Iterator[Found]:
@@ -562,29 +578,17 @@ def _topic(planned: Planned) -> Iterator[Found]:
     except NotFound:
         yield REFUSED, f"AlarmTopic: there is no topic {topic}"
         return
-    statements = json.loads(attributes.get("Policy") or "{}").get("Statement", [])
-    allowed = {
-        name for statement in statements if statement.get("Effect") == "Allow" for name in _publishers(statement)
-    }
-    if silent := [publisher for publisher in PUBLISHERS if publisher not in allowed]:
+    policy = json.loads(attributes.get("Policy") or "{}")
+    # anybody of the account, as by default, is CloudWatch alone
+    of_anybody = PUBLISHERS[:1] if _permits(policy, ANYBODY, PUBLISH) else ()
+    silent = [name for name in PUBLISHERS if name not in of_anybody and not _permits(policy, name, PUBLISH)]
+    if silent:
         text = f"its policy does not let {' and '.join(silent)} publish, so alarms are silent"
         yield WARNING, f"AlarmTopic: {text}: add the statements of the resource AlarmsPolicy"
     elif attributes.get("KmsMasterKeyId", "").endswith("alias/aws/sns"):
         yield WARNING, "AlarmTopic: CloudWatch and EventBridge cannot use its key alias/aws/sns, so alarms are silent"
     else:
         yield OK, f"AlarmTopic: {topic} takes alarms and failed deliveries"
-
-
-def _publishers(statement: Mapping[str, Any]) -> Iterator[str]:
-    """The services that a statement of a policy lets publish. Anybody of the account, as by default, is CloudWatch only."""
-    actions = [each.lower() for each in _listed(statement.get("Action", []))]
-    if not {"sns:publish", "sns:*", "*"} & set(actions):
-        return
-    principal = statement.get("Principal", {})
-    if principal == "*" or (isinstance(principal, dict) and "*" in _listed(principal.get("AWS", []))):
-        yield PUBLISHERS[0]
-    if isinstance(principal, dict):
-        yield from _listed(principal.get("Service", []))
 
 
 def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - a part of a policy

@@ -158,10 +158,8 @@ def quota(examined: ExaminedStack) -> Iterator[CauseFinding]:
         return
     needed = _count_needed(examined)
     quotas: dict[str, float] = {}
-    for operation in (
-        "list_aws_default_service_quotas",
-        "list_service_quotas",
-    ):  # the second lists what was applied alone
+    # the second lists only what was applied to the account
+    for operation in ("list_aws_default_service_quotas", "list_service_quotas"):
         found = examined.ask("service-quotas", operation, ServiceCode="emr-serverless")["Quotas"]
         quotas |= {entry["QuotaName"]: entry["Value"] for entry in found}
     if quotas.get(QUOTA, needed) < needed:

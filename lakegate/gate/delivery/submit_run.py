@@ -144,6 +144,10 @@ EXECUTORS = "{executors}"
 """In the parameters of spark-submit: the number of executors of the run."""
 DISK = "{disk}"
 """Likewise: GB of the disk of each of its executors."""
+LEAST_DISK, MOST_DISK = 20, 200
+"""GB of a worker; the least is in its price ("Using different application configurations", EMR Serverless guide)."""
+DISK_OF_A_GIBIBYTE = 4
+"""GB. Keys that are kept, and keys that are sorted, have the size of the data at most; compressed data grows when it is read."""
 BYTES_OF_AN_EXECUTOR = 1 << 30
 """Two cores evaluate so much in less than half a minute (docs/performance.md); another executor is billed for a whole one."""
 
@@ -184,7 +188,7 @@ class RunParameters(NamedTuple):
     arguments: list[str]
     policy: str
     executors: int = 1
-    disk: int = 20
+    disk: int = LEAST_DISK
     """GB of each executor."""
 
 
@@ -214,14 +218,9 @@ def executors(job: JobSettings, request: Request) -> int:
 
 
 def executor_disk(request: Request, executors: int) -> int:
-    """GB of the disk of each executor.
-
-    20 are the least and are in the price of a worker, 200 the most ("Using different application configurations", EMR Serverless
-    guide). What is kept of keys and what is sorted by them has at most the size of the data, each; compressed data is larger when
-    it is read. So there are four times the bytes of an executor beside those 20.
-    """
+    """GB of the disk of each executor, by its share of the bytes."""
     share = -(-_bytes_read(request) // executors)
-    return min(200, 20 + 4 * (share // BYTES_OF_AN_EXECUTOR))
+    return min(MOST_DISK, LEAST_DISK + DISK_OF_A_GIBIBYTE * (share // BYTES_OF_AN_EXECUTOR))
 
 
 def _bytes_read(request: Request) -> int:
