@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from threading import Event, Timer
-from typing import Protocol
+from typing import Final, Protocol
 
 import duckdb
 
@@ -40,13 +40,26 @@ from lakegate.verdict.measured_values import (
 # ---- Accepted data of a reference: the objects that the request lists ----
 
 
+OPERATION: Final = QueryColumn("op", LogicalType.INTEGER)
+"""Of slices that correct earlier ones: the kind of each event (docs/odf.md)."""
+TAKES_BACK: Final = "IN (1, 2)"
+"""Operations of events that have all values of an earlier row, which is not current any more (`retract`, `correctFrom`)."""
+
+
 def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan, Source]]:
-    """The accepted objects of a line as sources, one for each plan. InputError where an object or plan is not as requested."""
+    """The accepted objects of a line as sources, one for each plan; of slices that correct earlier ones with OPERATION.
+
+    InputError where an object or plan is not as requested.
+    """
     for (uri, digest), parts in groupby(sorted(reference.parts, key=_plan_of), key=_plan_of):
         plan = Plan.from_bytes(store.part(uri, 0, store.size(uri)))
         if plan.digest != digest:
             raise InputError("the plan of accepted data is not the one the request names")
-        plan = plan.current
+        if reference.is_corrected:
+            operation = PlanField(OPERATION.field, f"c{len(plan.fields)}", OPERATION.type)
+            plan = replace(plan.published, fields=(*plan.fields, operation))
+        else:
+            plan = plan.current
         yield plan, open_source(plan, tuple(StagedPart(part.uri, part.size) for part in parts), store)
 
 

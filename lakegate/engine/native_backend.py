@@ -20,7 +20,14 @@ import duckdb
 import pyarrow as pa
 
 from lakegate.engine.attempt import MAX_SAMPLES, Attempt, Workspace
-from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, accepted_value, run_queries
+from lakegate.engine.duckdb_queries import (
+    OPERATION,
+    TAKES_BACK,
+    QueryTables,
+    accepted_sources,
+    accepted_value,
+    run_queries,
+)
 from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.evaluate.typed_values import sql_type
 from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, find_shared, sharing
@@ -30,7 +37,7 @@ from lakegate.engine.read.data_source import Level, Source, Store
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.plan.check import Check, Keys, QueryColumn
 from lakegate.plan.plan import Plan, PlanField
-from lakegate.plan.request import Request
+from lakegate.plan.request import Reference, Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.verdict.measured_values import QueryResult
 
@@ -174,6 +181,19 @@ class Process:
     def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
         """A table of the accepted rows of a line, read by the plans that accepted them."""
         reference = next(reference for reference in self.request.references if reference.dataset == line)
+        if not reference.is_corrected:
+            return self._read(reference, columns)
+        events = self._read(reference, (*columns, OPERATION))
+        rows = f"SELECT {', '.join(f'c{at}' for at in range(len(columns))) or '0 AS c0'} FROM {events}"  # noqa: S608 - generated names
+        is_former = f"c{len(columns)} {TAKES_BACK}"
+        name = f"{events}_current"
+        current = f"{rows} WHERE NOT {is_former} EXCEPT ALL {rows} WHERE {is_former}"
+        self.connection.execute(f"CREATE TABLE {name} AS {current}")
+        self.connection.execute(f"DROP TABLE {events}")
+        return name
+
+    def _read(self, reference: Reference, columns: tuple[QueryColumn, ...]) -> str:
+        """A table of the rows of accepted objects."""
         (number,) = self.connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()[0]
         name = f"accepted{number}"
         described = ", ".join(f"c{at} {sql_type(each)}" for at, each in enumerate(columns))

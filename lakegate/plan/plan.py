@@ -140,7 +140,7 @@ class Plan(VersionedDocument):
     def current(self) -> Plan:
         """The plan by which rules read what it accepted: of snapshots, that is the newest one as it was delivered.
 
-        Of upserts, what a person names as accepted rows likewise; those of a stack are not read (`Reference.is_corrected`).
+        Of upserts, what a person names as accepted rows likewise; those of a stack are slices (`Reference.is_corrected`).
         """
         return self if self.policy.merge_strategy.corrects else self.published
 

@@ -74,7 +74,7 @@ class Reference:
     """-1 where nothing was accepted yet."""
     parts: Annotated[tuple[AcceptedPart, ...], Bounds(most=MOST_PARTS)]
     is_corrected: bool = omit_default(False)
-    """Whether later slices correct rows of earlier ones by their keys (an upsert): no rule reads them, and there are no parts."""
+    """Whether the parts are slices of upserts: a row with `op` 2 is a former row again, and neither of the two is current."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.base.errors import InputError
-from lakegate.engine.duckdb_queries import accepted_sources, accepted_value, within
+from lakegate.engine.duckdb_queries import OPERATION, TAKES_BACK, accepted_sources, accepted_value, within
 from lakegate.engine.evaluate.predicate_sql import program
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.share_evaluation import Evaluation
@@ -195,8 +195,14 @@ class AcceptedRecords:
         Raises InputError if an object or its plan is not what the request lists.
         """
         reference = next(reference for reference in self.request.references if reference.dataset == line)
+        read = (*columns, OPERATION) if reference.is_corrected else columns
         sources = accepted_sources(reference, Addresses())
-        return reduce(DataFrame.unionByName, (self._read(plan, source, columns) for plan, source in sources))
+        rows = reduce(DataFrame.unionByName, (self._read(plan, source, read) for plan, source in sources))
+        if not reference.is_corrected:
+            return rows
+        operation = f"c{len(columns)}"
+        is_former = F.expr(f"{operation} {TAKES_BACK}")
+        return rows.where(~is_former).drop(operation).exceptAll(rows.where(is_former).drop(operation))
 
     def _read(self, plan: Plan, source: Source, columns: tuple[QueryColumn, ...]) -> DataFrame:
         known = plan.columns_by_path

@@ -49,13 +49,11 @@ def seconds_each(queries: int) -> float:
 
 
 def why_not_compared(references: Iterable[Reference], datasets: Iterable[str]) -> str | None:
-    """The message if these datasets have no accepted data to compare with, or none that rules read, else None."""
+    """The message if these datasets have no accepted data to compare with, else None."""
     given = {reference.dataset: reference for reference in references}
     for dataset in datasets:
         if dataset not in given:
             return f"no accepted data of {dataset} was given to compare with"
-        if given[dataset].is_corrected:
-            return f"no rule reads {dataset}, whose rows are corrected by their keys (`mergeStrategy: upsert`)"
         if not given[dataset].parts:
             return f"nothing of {dataset} has been accepted yet"
     return None

@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import yaml
 
 from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Contract
-from lakegate.contract.file_formats import Compression, Format
+from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference, Request
@@ -53,25 +55,53 @@ class Case:
     def request(self, folder: Path) -> Request:
         """A request for the delivery, staged in a folder."""
         request = request_for(self.plan, folder, *self.objects)
-        lines = {
+        referred = self.referred
+        if not referred:
+            return request
+        height, parts = 0 if self.accepted else -1, self._parts(folder)
+        return replace(
+            request, references=(Reference(referred.pop(), height, parts, self.is_upserted and bool(parts)),)
+        )
+
+    @property
+    def referred(self) -> set[str]:
+        """The datasets whose accepted data the contract refers to: one, or none."""
+        return {
             relation.full_name
             for check in self.plan.checks
             if check.query
             for relation in check.query.relations
-            if not relation.delivered
+            if relation.full_name and not relation.delivered
         }
-        if not lines:
-            return request
-        return replace(request, references=(Reference(lines.pop(), 0 if self.accepted else -1, self._parts(folder)),))
+
+    @property
+    def is_upserted(self) -> bool:
+        """Whether the accepted data has former rows, too; of every third case, so that no other draw changes."""
+        return self.seed % 3 == 0
 
     def _parts(self, folder: Path) -> tuple[AcceptedPart, ...]:
         if self.accepted is None:
             return ()
         plan = compile_plan(self.contract, next(it for it in self.contract.datasets if it.name == REFERENCED))
-        where, described = folder / "accepted.csv", folder / "accepted.json"
-        where.write_bytes(self.accepted)
+        where, described, content = folder / "accepted", folder / "accepted.json", self.accepted
+        if self.is_upserted:
+            plan = replace(plan, policy=replace(plan.policy, publish_as=PublishAs.PARQUET))
+            content = _as_upserts(content.decode().split()[1:])
+        where.write_bytes(content)
         described.write_text(json.dumps(plan.to_json()))
-        return (AcceptedPart(where.as_uri(), len(self.accepted), described.as_uri(), plan.digest),)
+        return (AcceptedPart(where.as_uri(), len(content), described.as_uri(), plan.digest),)
+
+
+def _as_upserts(keys: Sequence[str]) -> bytes:
+    """A slice of upserts whose current rows have these keys; each had the key of the next one before."""
+    former = [*keys[1:], *keys[:1]]
+    taken_back = [
+        (operation, key) for pair in zip(former, keys, strict=True) for operation, key in zip((2, 3), pair, strict=True)
+    ]
+    events = [*((0, key) for key in former), *taken_back]
+    operations, written_keys = zip(*events, strict=True)
+    table = pa.table({"op": pa.array(operations, pa.uint8()), "key": pa.array(written_keys, pa.string())})
+    return written(table, Storage(Format.PARQUET))
 
 
 def case_of(seed: int) -> Case:

@@ -29,6 +29,7 @@ def kinds_of(case: Case) -> frozenset[Hashable]:
         ("policy", storage.format, plan.policy.on_reject),
         ("document", case.contract.format.split(" ")[0], plan.policy.on_reject),
         *(("field", each.type, each.shape) for each in plan.fields),
+        ("former rows", bool(case.referred) and case.accepted is not None and case.is_upserted),
     }
     return frozenset(found.union(*(_kinds_of_check(plan, each) for each in plan.checks)))
 

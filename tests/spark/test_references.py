@@ -19,6 +19,7 @@ from lakegate.rules.compile_plan import compile_plan
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.verdict import judge
 from tests.deliveries.delivery import request_for
+from tests.engine.test_upserted_references import EXPECTED_OF_VERSIONS, of_versions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -152,6 +153,14 @@ def test_a_query_reads_other_datasets_of_its_contract(spark: SparkSession, tmp_p
     found = outcome(tmp_path, plan, DELIVERY, Reference(ORDERS, 0, parts))
 
     assert (found.status, found.measured) == (Status.PASS, "3")
+
+
+def test_rows_that_upserts_corrected_are_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    """Of slices of upserts the current rows are compared, as the native engine does."""
+    from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
+
+    assert spark.version
+    assert of_versions(validate, tmp_path / "spark") == EXPECTED_OF_VERSIONS
 
 
 def test_accepted_data_that_cannot_be_read_is_an_error(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from lakegate.base.errors import LakegateError
 from lakegate.base.extension_points import load_extension
-from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.delivery_policy import MergeStrategy, PublishAs
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import AcceptedBlock, newest_accepted
 from lakegate.gate.delivery.delivery_row import Decision, Referred, Workload
@@ -102,10 +101,7 @@ def plan_uri(dependencies: Dependencies, digest: str) -> str:
 
 def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
     """Accepted data of a dataset up to the pinned height that is not erased: nothing else changes it."""
-    try:
-        objects = accepted_objects(dependencies, referred)
-    except UpsertedRows:
-        return Reference(referred.dataset, referred.height, (), is_corrected=True)
+    objects = accepted_objects(dependencies, referred)
     parts = (
         AcceptedPart(
             uri=f"s3://{dependencies.places.lake}/{stored.object.key}",
@@ -115,11 +111,8 @@ def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
         )
         for stored in objects
     )
-    return Reference(referred.dataset, referred.height, tuple(parts))
-
-
-class UpsertedRows(LakegateError):  # noqa: N818 - the name is what is wrong
-    """Rows of the dataset are corrected by their keys (an upsert): its slices have more than its rows, and no rule reads them."""
+    strategies = {dependencies.terms_at(each.plan, each.workload).policy.merge_strategy for each in objects[-1:]}
+    return Reference(referred.dataset, referred.height, tuple(parts), is_corrected=MergeStrategy.UPSERT in strategies)
 
 
 class AcceptedObject(NamedTuple):
@@ -135,7 +128,7 @@ class AcceptedObject(NamedTuple):
 def accepted_objects(dependencies: Dependencies, referred: Referred) -> tuple[AcceptedObject, ...]:
     """The rows of a dataset up to a height, in the order of the ledger: of snapshots the newest change, as it arrived.
 
-    Raises UpsertedRows.
+    Of upserts all slices, which have former values, too (`Reference.is_corrected`).
     """
     if referred.height < 0:
         return ()
@@ -144,11 +137,8 @@ def accepted_objects(dependencies: Dependencies, referred: Referred) -> tuple[Ac
     for each in newest_accepted(dependencies, referred.dataset, referred.height):
         if each.slices and is_newest:
             is_newest = False
-            terms = dependencies.terms_at(each.plan, each.workload)
-            if terms.snapshots:
+            if dependencies.terms_at(each.plan, each.workload).snapshots:
                 return _originals(dependencies, referred.dataset, each)
-            if terms.policy.merge_strategy.corrects:
-                raise UpsertedRows
         found.append(each)
     return tuple(
         AcceptedObject(each.height, each.workload, each.plan, one) for each in reversed(found) for one in each.objects

@@ -22,7 +22,7 @@ from lakegate.contract.contract_model import (
     refuse_unusable,
     split_release,
 )
-from lakegate.contract.delivery_policy import FieldTreatment, MergeStrategy
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents.unknown_keys import is_misspelt
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.diff.change_kinds import VersionComparison
@@ -38,7 +38,6 @@ from lakegate.gate.datasets.lifecycle import (
     reactivate,
     state_end,
 )
-from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import PUSH
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
@@ -465,25 +464,6 @@ def _unknown_datasets(dependencies: Dependencies, compiled: CompiledContract) ->
                 " not measured."
             )
             yield Problem("dangling-relationship", "$", None, message)
-        elif _is_upserted(dependencies, compiled, found, dataset):
-            message = (
-                f"No rule reads {quote(dataset)}, whose rows are corrected by their keys (`mergeStrategy: upsert`): what refers"
-                " to it is not measured."
-            )
-            yield Problem("dangling-relationship", "$", None, message)
-
-
-def _is_upserted(
-    dependencies: Dependencies, compiled: CompiledContract, found: Publication | None, dataset: str
-) -> bool:
-    """Whether a dataset of the contract, or of a published version, has the merge strategy `upsert`."""
-    contract, name, number = parts_of(dataset)
-    if (contract, number) == (compiled.contract, major(compiled.version)):
-        body = compiled.plans.get(name)
-    else:
-        plan = dict(found.plans).get(name) if found else None
-        body = dependencies.plan_at(plan, dataset) if plan else None
-    return body is not None and terms_of(body).policy.merge_strategy is MergeStrategy.UPSERT
 
 
 def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Publication]:

@@ -69,10 +69,6 @@ def test_a_line_without_accepted_data_is_named() -> None:
     assert why_not_compared(known, ["people"]) is None
     assert why_not_compared(known, ["people", "cities"]) == "no accepted data of cities was given to compare with"
     assert why_not_compared(known, ["shops", "cities"]) == "nothing of shops has been accepted yet"
-    corrected = Reference("shops", 4, (), is_corrected=True)
-    assert why_not_compared([corrected], ["shops"]) == (
-        "no rule reads shops, whose rows are corrected by their keys (`mergeStrategy: upsert`)"
-    )
 
 
 FEWER = Tier(Interval(high=Decimal(0)))

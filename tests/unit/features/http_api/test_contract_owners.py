@@ -248,30 +248,6 @@ def test_a_line_that_nothing_is_compared_with_is_a_warning(serve: Callable[[Envi
     assert plan_publication(dependencies, compile_document(own, referred_of(dependencies, own, ()))).warnings == ()
 
 
-def test_a_dataset_whose_rows_are_corrected_is_a_warning(serve: Callable[[Environment], Api]) -> None:
-    """No rule reads it: neither one of another contract, nor one of its own."""
-    dependencies = serve(Environment()).env.dependencies
-    strategy = {"publishAs": "parquet", "mergeStrategy": "upsert"}
-    key = {"name": "key", "logicalType": "string", "required": True, "primaryKey": True}
-    column = {
-        "name": "other",
-        "logicalType": "string",
-        "relationships": [{"to": "people_v1.yaml#/schema/orders/properties/key"}],
-    }
-    people = document({"properties": [key], "extension": strategy, "root": {"id": "people"}})
-    drive(dependencies, publish(dependencies, compile_document(people, referred_of(dependencies, people))))
-    other = document({"properties": [COLUMN, column], "root": {"id": "spy"}})
-    own = document({"properties": [key, column], "extension": strategy, "root": {"id": "people", "version": "1.1.0"}})
-    found = [
-        [(each.code, each.message) for each in plan_publication(dependencies, compiled).warnings]
-        for text in (other, own)
-        for compiled in [compile_document(text, referred_of(dependencies, text))]
-    ]
-
-    message = "No rule reads `people/orders_v1`, whose rows are corrected by their keys (`mergeStrategy: upsert`)"
-    assert found == [[("dangling-relationship", f"{message}: what refers to it is not measured.")]] * 2
-
-
 @pytest.mark.parametrize(
     ("claim", "named"),
     [

@@ -20,7 +20,7 @@ from lakegate.gate.lake_layout import manifest_key, state_key
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
-from lakegate.plan.request import Reference
+from lakegate.plan.request import AcceptedPart, Reference
 from tests.decisions import replay
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
@@ -190,13 +190,25 @@ def test_an_upsert_is_compared_with_the_state_and_the_slices_of_its_dataset() ->
     assert line.current() == set(b"good:12")
 
 
-def test_rules_do_not_read_rows_that_upserts_correct() -> None:
-    """Their slices have former values beside those of now; before the first delivery nothing was accepted."""
+def test_rules_read_the_slices_of_upserts_up_to_a_height() -> None:
+    """With the mark that they have former values beside those of then; before the first delivery nothing was accepted."""
     line = snapshots(b"good:1", b"good:2", plan=UPSERTS)
-    found = [referred_data(line.env.dependencies, Referred(LINE, height)) for height in (-1, 1)]
+    dependencies = line.env.dependencies
+    blocks = [each for each in dependencies.ledger.blocks(LINE) if isinstance(each, Block)]
+    slices = [
+        AcceptedPart(f"s3://{LAKE}/{stored.key}", stored.size, f"s3://{LAKE}/plans/{block.plan}.json", block.plan)
+        for block in blocks
+        for stored in block.objects
+        if stored.key.endswith(".parquet")
+    ]
+    found = [referred_data(dependencies, Referred(LINE, height)) for height in (-1, 0, 1)]
 
-    assert found == [Reference(LINE, -1, ()), Reference(LINE, 1, (), is_corrected=True)]
-    assert UPSERTS.current.storage == UPSERTS.storage
+    assert found == [
+        Reference(LINE, -1, ()),
+        Reference(LINE, 0, tuple(slices[:1]), is_corrected=True),
+        Reference(LINE, 1, tuple(slices), is_corrected=True),
+    ]
+    assert len(slices) == 2
 
 
 @pytest.mark.parametrize("plan", [SNAPSHOTS, UPSERTS])
