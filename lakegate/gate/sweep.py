@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from lakegate.base.errors import ConditionFailed, LakegateError, NotFound, UnreadableItem
 from lakegate.base.extension_points import load_extensions
+from lakegate.contract.contract_model import parts_of
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_names import datasets_of_versions
@@ -51,8 +52,8 @@ class Swept(Turn):
 
 def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> Steps[Swept]:
     """Continue what is due, judge what resumed datasets held, claim what no event announced, delete staging of ended workloads,
-    record what began by its date, do what features do by schedule, schedule what is published, write lost manifests, and keep
-    the overview of all datasets.
+    record what began by its date, do what features do by schedule, schedule what is published, write lost manifests and
+    what replaces a dataset into its own, and keep the overview of all datasets.
 
     The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
@@ -160,7 +161,10 @@ def _of_dataset(dependencies: Dependencies, swept: Swept, dataset: str, released
 
 
 def _heads(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
-    """Write the lost heads of readers' manifests, of one page of the registry. Returns that others are left to the next sweep."""
+    """Write lost heads of readers' manifests, and what replaces a dataset, of one page of the registry.
+
+    Returns that others are left to the next sweep.
+    """
     if not _has_time(dependencies):
         return False
     kept = dependencies.agenda.cursor(HEADS)
@@ -171,12 +175,16 @@ def _heads(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
         swept.failures.append(failure)
         return False
     datasets = sorted(datasets_of_versions(version for contract in page.contracts for version in contract.versions))
+    highest = dict(sorted((parts[:2], parts[2]) for parts in map(parts_of, datasets)))
     place = page.after or None
     for dataset in (each for each in datasets if each > done):
         if not _has_time(dependencies):
             place = f"{before}\n{done}"  # so that a page of very many does not keep the next sweep from the others
             break
         yield from _guarded(swept, dataset, readers_manifest.write_lost(dependencies, dataset))
+        contract, name, number = parts_of(dataset)
+        if number < highest[contract, name]:
+            yield from _guarded(swept, dataset, readers_manifest.write_next(dependencies, dataset))
         done = dataset
     if place != kept:
         yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep, HEADS, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -113,8 +113,15 @@ def reference(blocks: tuple[Any, ...]) -> list[int]:
     return [each.height for each in reversed(deliveries(blocks)) if each.height not in out]
 
 
+class Observed(Protocol):
+    """A world of a few use cases, with what holds in it at every moment."""
+
+    def holds(self) -> None:
+        """AssertionError where it does not."""
+
+
 def play(
-    town: Town, steps: Steps[Any], at: int = -1, fault: Fault = Fault.NONE, meanwhile: Callable[[], object] = int
+    town: Observed, steps: Steps[Any], at: int = -1, fault: Fault = Fault.NONE, meanwhile: Callable[[], object] = int
 ) -> int:
     """Drive a command with one fault at its effect of a number, before which something else happens. Returns its effects."""
     count = 0

@@ -109,7 +109,7 @@ class ManifestHead:
     not_current: NotCurrent | None = omit_default(None)
     """The listed deliveries that were recalled or superseded; absent: there never was one."""
     next: NextDataset | None = omit_default(None)
-    """The dataset that replaces it, as it was when the head was written; absent: there was none."""
+    """The dataset that replaces it, as the last sweep of its contract found it; absent: there was none."""
 
 
 @dataclass(frozen=True, slots=True)

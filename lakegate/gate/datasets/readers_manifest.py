@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict, UnreadableItem
+from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import decode, decode_document, encode, select_fields
 from lakegate.gate.datasets.current_deliveries import (
@@ -87,18 +87,20 @@ def update(dependencies: Dependencies, dataset: str, height: int | None = None) 
     where, heights = dependencies.in_lake(manifest_key(dataset)), dependencies.places.segment_heights
     for attempt in range(TRIES_OF_MANIFEST):
         head = stored_head(dependencies, where)
-        head = head if head.gapless else StoredHead(head.etag)
+        head = head if head.gapless else StoredHead(head.etag, next=head.next)
         if attempt and height is not None and head.height >= height:
             return  # one that was written since we began
         blocks = dependencies.ledger.blocks(dataset, head.height, strict=False)
         if not blocks:
             if head.height <= dependencies.ledger.head(dataset).height:
                 return
-            head = StoredHead(head.etag)  # the ledger is that of an earlier time: what is listed above it is not in it
+            head = StoredHead(
+                head.etag, next=head.next
+            )  # the ledger is that of an earlier time: what is listed above it is not in it
             blocks = dependencies.ledger.blocks(dataset, strict=False)
         if any(block.kind in {DONE, RESTORED} for block in blocks):  # what is listed already changes, too
             blocks = dependencies.ledger.blocks(dataset, strict=False)
-            head = StoredHead(head.etag, erased=erasures_of(blocks).height)
+            head = StoredHead(head.etag, erased=erasures_of(blocks).height, next=head.next)
         erasures = erasures_of(blocks)
         published = (block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED)
         read = [(block, dialect_of(dependencies, block)) for block in published]
@@ -144,13 +146,7 @@ def _about_dataset(
         state = not_current(block for block in whole_chain if block.height <= blocks[-1].height)
     if state != ALL_CURRENT:
         members["not_current"] = encode(state)
-    following = head.next
-    try:
-        found = next_dataset(dependencies, dataset)
-        following = None if found is None else encode(found)
-    except UnreadableItem as refused:
-        dependencies.left_out.append(refused)
-    return members | ({"next": following} if following else {})
+    return members | ({"next": head.next} if head.next else {})
 
 
 def write_lost(dependencies: Dependencies, dataset: str) -> Steps[None]:
@@ -160,6 +156,26 @@ def write_lost(dependencies: Dependencies, dataset: str) -> Steps[None]:
         begins = dependencies.objects.read(dependencies.in_lake(manifest_key(dataset)), 0, len(BEGINS))
     if begins != BEGINS:
         yield from update(dependencies, dataset)
+
+
+def write_next(dependencies: Dependencies, dataset: str) -> Steps[None]:
+    """Let the head of a dataset name the dataset that replaces it now, where it names another one or none.
+
+    Deliveries leave the name as it is. A head that is lost, or that somebody writes meanwhile, is left to the next call.
+    """
+    where = dependencies.in_lake(manifest_key(dataset))
+    try:
+        there = dependencies.objects.head(where)
+        document = json.loads(dependencies.objects.read(Address(where.bucket, where.key, there.version)))
+        named = decode(ManifestHead, document).next
+    except (NotFound, ValueError, RecursionError):
+        return
+    following = next_dataset(dependencies, dataset)
+    if following != named:
+        others = {name: value for name, value in document.items() if name != "next"}
+        body = _json(others | ({"next": encode(following)} if following else {}))
+        with suppress(ConditionFailed):
+            yield from perform(Effect.WRITE_MANIFEST, dependencies.objects.put, where, body, etag=there.etag, tag=TAG)
 
 
 def _write_segment(

@@ -430,21 +430,36 @@ def test_a_draft_of_a_new_major_version_waits_for_subscribers_once_it_is_no_draf
 
 
 def test_the_manifest_names_the_dataset_that_replaces_it(lakegate: Lakegate) -> None:
-    """From the next delivery on; where the registry cannot say it, as the head before, and the manifest is written."""
+    """With the next sweep after a publication, and after a change of its status; a delivery asks no registry."""
     lakegate.begin(_accepted)
     lakegate.ok("subscribe", "orders_v1", "--as", "finance")
     heads = [head(lakegate)]
     lakegate.ok("publish", lakegate.contract("2.0.0", **{"{name: amount,": "{name: total,"}))
+    following = lakegate.json("report", "orders_v1")["next"]
     lakegate.delivered(name="second.csv", body=b"id,amount\nb,1\n")
     heads.append(head(lakegate))
-    following = lakegate.json("report", "orders_v1")["next"]
+    run(sweep(lakegate.dependencies), lakegate.dependencies.clock)
+    heads.append(head(lakegate))
+    lakegate.ok("acknowledge", "orders_v1@2.0.0", "--as", "finance")
+    run(sweep(lakegate.dependencies), lakegate.dependencies.clock)
+    heads.append(head(lakegate))
 
-    assert [each.get("next") for each in heads] == [None, following]
+    in_force = following | {"status": "active", "takes_effect": None}
+    assert [each.get("next") for each in heads] == [None, None, following, in_force]
+    assert [each["height"] for each in heads] == [0, 1, 1, 1]
     assert (following["line"], following["version"], following["takes_effect"][:10]) == (
         "shop/orders_v2",
         "2.0.0",
         day(30),
     )
+
+
+def test_a_head_that_is_listed_again_keeps_the_dataset_that_replaces_it(lakegate: Lakegate) -> None:
+    """The registry is not asked: it may be unreadable then."""
+    lakegate.begin(_accepted)
+    lakegate.ok("publish", lakegate.contract("2.0.0", **{"{name: amount,": "{name: total,"}))
+    run(sweep(lakegate.dependencies), lakegate.dependencies.clock)
+    whole = head(lakegate)
     lakegate.clients["dynamodb"].update_item(
         TableName="registry",
         Key={"id": {"S": "contract#shop"}},
@@ -453,9 +468,11 @@ def test_the_manifest_names_the_dataset_that_replaces_it(lakegate: Lakegate) -> 
         ExpressionAttributeValues={":text": {"S": "{"}},
     )
     where = Address(LAKE, manifest_key("shop/orders_v1"))
-    lakegate.dependencies.objects.put(where, json.dumps(heads[1] | {"height": 0}, sort_keys=True).encode())
+    lakegate.dependencies.objects.put(where, json.dumps(whole | {"gapless": False}, sort_keys=True).encode())
     run(update(lakegate.dependencies, "shop/orders_v1"), lakegate.dependencies.clock)
-    assert (head(lakegate)["height"], head(lakegate)["next"]) == (1, following)
+
+    assert whole["next"]["line"] == "shop/orders_v2"
+    assert head(lakegate) == whole
 
 
 def head(lakegate: Lakegate) -> dict[str, Any]:
