@@ -399,6 +399,26 @@ def _reads(content: bytes, encoding: str) -> bool:
     return not _CONTROLS & set(text)
 
 
+OTHER = "other"
+"""Evidence of any other encoding than UTF-8."""
+_SHOWS_UTF_8 = re.compile(
+    rb"(?<![A-Z])[\xc2\xc3][\x80-\xbf]|[\xc2\xc3][\x80-\xbf][A-Za-z]|\xe2[\x80-\x84]|\xf0|(?:[\xc2-\xf4][\x80-\xbf]+){2}"
+)
+"""Characters of UTF-8 that no text has in an encoding of single bytes: `Â` or `Ã` before a sign, but for the end of a word in
+capitals (`MANHÃ…`); `â€`; `ð` before signs; two letters that are each before signs."""
+
+
+def encoding_evidence(text: bytes) -> frozenset[str]:
+    """What the bytes beyond ASCII of a text are, `UTF_8` or `OTHER`; empty where there are none, or they may be either."""
+    if text.isascii():
+        return frozenset()
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return frozenset({OTHER})
+    return frozenset({UTF_8}) if _SHOWS_UTF_8.search(text) else frozenset()
+
+
 def saved_as(encoding: str) -> str:
     """The remedy in the file."""
     return f"save the file as {ENCODING_TITLES[encoding]}{_in_excel(encoding)}"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from lakegate.admission.file_signatures import UnreadableError
+from lakegate.admission.file_signatures import UTF_8, UnreadableError
 from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import OnReject, PublishAs
 from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
@@ -208,6 +208,7 @@ class Attempt:
                 rows=judged + sum(each.rows for each, _, _ in malformed),
                 columns=columns,
                 is_marked=source.is_marked,
+                is_utf_8=_is_utf_8(source, partials),
                 malformed=tuple(each for each, _, _ in malformed),
                 measurements=tuple(measurements.values()),
                 event_time=event_time(programs[()], counts[()]) if judged else None,
@@ -292,6 +293,15 @@ def _account_for(source: Source, partials: list[Partial]) -> None:
     for partial in partials:
         read[source.shares[partial.number].part] += partial.size
     account_for(source, read)
+
+
+def _is_utf_8(source: Source, partials: list[Partial]) -> bool:
+    """Whether all that is beyond ASCII in an object is UTF-8, where the contract declares another encoding."""
+    found: dict[int, frozenset[str]] = {}
+    for partial in partials:
+        part = source.shares[partial.number].part
+        found[part] = found.get(part, frozenset()) | partial.evidence
+    return frozenset({UTF_8}) in found.values()
 
 
 def _added(partials: list[Partial], level: Level) -> LevelCounts:

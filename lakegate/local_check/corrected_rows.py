@@ -17,7 +17,15 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, beginning, is_wide, saved_as
+from lakegate.admission.file_signatures import (
+    BOM,
+    UTF_8,
+    UnreadableError,
+    beginning,
+    encoding_evidence,
+    is_wide,
+    saved_as,
+)
 from lakegate.admission.header import HEAD, MAX_LINES, SEPARATORS, cells, differences, first_line
 from lakegate.base.errors import InputError
 from lakegate.base.text import plural
@@ -118,14 +126,13 @@ class CorrectedRows:
         )
         source = self._opened(plan)
         assert isinstance(source, CsvSource)
-        texts = _Texts()
-        texts.add(source.titles + (source.header or "").encode(csv.encoding))
+        evidence = encoding_evidence(source.titles + (source.header or "").encode(csv.encoding))
         first = 1
         for share in source.shares:
             end = first
             for line, record in records_of(source, share):
                 end = first + line + max(1, record.count(b"\n"))
-                texts.add(record)
+                evidence |= encoding_evidence(record)
                 content = record.removesuffix(b"\n").removesuffix(b"\r")
                 if content.strip():
                     try:
@@ -134,7 +141,7 @@ class CorrectedRows:
                         raise self._refuse(first + line, str(error)) from None
                     yield CorrectedRow(self._place(values, first + line), rest)
             first = end
-        if csv.encoding != UTF_8 and texts.are_utf_8:
+        if csv.encoding != UTF_8 and evidence == {UTF_8}:
             raise self._other_encoding("is UTF-8", csv)
 
     def _opened(self, plan: Plan) -> Source:
@@ -236,26 +243,6 @@ class CorrectedRows:
                     before += table.num_rows
         except pa.ArrowInvalid as error:
             raise InputError(f"{self.path} is not a Parquet file that can be read: {error}") from None
-
-
-@dataclass(slots=True)
-class _Texts:
-    """Whether texts are UTF-8 with characters beyond ASCII; a text of another encoding that has some hardly ever is."""
-
-    _is_valid: bool = True
-    _is_ascii: bool = True
-
-    def add(self, text: bytes) -> None:
-        if not text.isascii() and self._is_valid:
-            self._is_ascii = False
-            try:
-                text.decode()
-            except UnicodeDecodeError:
-                self._is_valid = False
-
-    @property
-    def are_utf_8(self) -> bool:
-        return self._is_valid and not self._is_ascii
 
 
 def records_of(source: CsvSource, share: Share) -> Iterator[tuple[int, bytes]]:

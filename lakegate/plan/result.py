@@ -236,6 +236,8 @@ class Result(VersionedDocument):
     columns: Columns | None = None
     is_marked: bool = False
     """Whether an object begins with a byte order mark, which is no part of its text."""
+    is_utf_8: bool = omit_default(False)
+    """Whether an object is UTF-8, although the contract declares another encoding, in which it can be read, too."""
     malformed: Annotated[tuple[MalformedRecords, ...], Bounds(most=20)] = ()
     measurements: Annotated[tuple[Measurement, ...], Bounds(most=100_000)] = ()
     event_time: tuple[Moment, Moment] | None = None

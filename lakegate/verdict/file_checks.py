@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lakegate.admission.file_signatures import encoding_remedy, saved_as
+from lakegate.admission.file_signatures import UTF_8, encoding_remedy, saved_as
 from lakegate.admission.header import quote_names
 from lakegate.base.text import plural
 from lakegate.contract.delivery_policy import FieldTreatment, Treatment
@@ -81,6 +81,7 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
     if result.is_marked:
         message = "the file begins with a byte order mark (BOM), which was skipped: other readers may not skip it"
         yield file_outcome(MARK, Status.PASS, "UTF-8", message)
+    yield from _encoding_outcome(plan, result)
     if result.malformed:
         yield _records_outcome(plan, result)
     if result.columns is not None:
@@ -97,6 +98,15 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
         yield from _merge_outcomes(result.merge, plan)
         if result.merge.snapshot is not None:
             yield from _snapshot_outcomes(result.merge.snapshot, plan)
+
+
+def _encoding_outcome(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
+    """The outcome of bytes that the declared encoding has, too; of others the malformed records have the same remedy."""
+    if result.is_utf_8 and not any(each.reason == "encoding" for each in result.malformed):
+        title = ENCODING_TITLES[plan.csv.encoding]
+        words = f"the bytes are UTF-8, although the contract declares {title}, so that readers see `Ã¼` for `ü`"
+        message = f"{words}: {saved_as(plan.csv.encoding)}{encoding_remedy(UTF_8)}"
+        yield file_outcome("file/encoding", Status.WARN, title, message)
 
 
 def _period_outcome(plan: Plan, period: DeliveredPeriod) -> Iterator[CheckOutcome]:

@@ -12,14 +12,15 @@ import pyarrow.parquet
 import pytest
 
 from lakegate.contract.delivery_policy import FieldTreatment, Policy
-from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.engine.native_backend import measure
+from lakegate.engine.read import csv
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import MalformedRecords, Sample, ValueMistake
 from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.delivery import Judged, plan_of, request_for, rule, with_classification
-from tests.deliveries.written import as_jsonl
+from tests.deliveries.written import as_jsonl, packed
 
 FIELDS = {"id": "integer", "price": "number", "weight": "decimal", "day": "date", "sku": "string", "ok": "boolean"}
 RULES = (
@@ -320,6 +321,72 @@ def test_one_fault_is_one_reason_with_what_to_do(name: str, judge_files: Callabl
 
     assert Verdict.REJECTED is judged.verdict
     assert [f"{each.id}: {each.message}" for each in judged.judgement.reasons] == reasons
+
+
+MISREAD = (
+    "file/encoding: the bytes are UTF-8, although the contract declares {0}, so that readers see `Ã¼` for `ü`: "
+    "save the file as {0}{1}, or declare csv.encoding: utf-8, in which it can be read"
+)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "reason"),
+    [
+        ("windows-1252", MISREAD.format("Windows-1252", " (in Excel: CSV)")),
+        ("iso-8859-1", MISREAD.format("ISO-8859-1", "")),
+    ],
+)
+@pytest.mark.parametrize("codec", Compression)
+def test_utf_8_in_place_of_another_encoding_is_a_warning(
+    encoding: str, reason: str, codec: Compression, judge_files: Callable[..., Judged], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every byte is a character of the declared encoding, so no record is malformed; one object of several suffices."""
+    monkeypatch.setattr(csv, "BLOCK_LINES", 1)
+    plan = replace(
+        plan_of({"id": "integer", "town": "string"}, csv=Csv(encoding=encoding)), storage=Storage(Format.CSV, codec)
+    )
+    right, wrong = (
+        packed(f"id,town\n1,Köln\n2,{town}\n".encode(own), codec)
+        for own, town in ((encoding, "Überlingen"), ("utf-8", "München"))
+    )
+
+    mixed = packed("id,town\n1,Köln\n".encode(encoding) + "2,Ulm/Süd\n".encode(), codec)
+
+    found = [judge_files(plan, *objects).judgement for objects in ((right, wrong), (right, right), (mixed,))]
+
+    assert [(each.verdict, [f"{it.id}: {it.message}" for it in each.reasons]) for each in found] == [
+        (Verdict.ACCEPTED_WITH_WARNINGS, [reason]),
+        (Verdict.ACCEPTED, []),
+        (Verdict.ACCEPTED, []),
+    ]
+
+
+def test_titles_above_the_header_are_of_any_encoding(judge_files: Callable[..., Judged]) -> None:
+    """Skipped lines show nothing of the encoding of the rows; the header does, which the contract may not even name."""
+    dialect = Csv(encoding="windows-1252", skip_rows=1)
+    plan = plan_of({"id": "integer"}, csv=dialect, policy=Policy(additional_fields=FieldTreatment.ALLOW))
+    rows = "id,größe\n1,2\n"
+
+    judged = [
+        judge_files(each, content.encode()).result.is_utf_8
+        for each, content in ((plan, f"Übersicht\n{rows}"), (replace(plan, csv=replace(dialect, skip_rows=0)), rows))
+    ]
+
+    assert judged == [False, True]
+
+
+def test_utf_8_with_bytes_that_the_declared_encoding_lacks_is_one_reason(judge_files: Callable[..., Judged]) -> None:
+    """Records that cannot be decoded have the same remedy, which is not said twice."""
+    plan = plan_of({"id": "integer", "town": "string"}, csv=Csv(encoding="windows-1252"))
+
+    judged = judge_files(plan, "id,town\n1,Köln\n2,Ávila\n".encode())
+
+    assert [f"{each.id}: {each.message}" for each in judged.judgement.reasons] == [
+        (
+            "file/records: 1 row (first: row 3) is not valid Windows-1252: save the file as Windows-1252 (in Excel: CSV), "
+            "or declare csv.encoding: utf-8, in which it can be read"
+        )
+    ]
 
 
 def test_of_several_files_the_one_that_is_meant_is_named(judge_files: Callable[..., Judged]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contract.file_formats import Csv
 from lakegate.engine.read import csv
 from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import Judged, plan_of, rule
@@ -79,6 +80,18 @@ def test_however_the_file_is_cut(
     assert again.result.malformed == once.result.malformed
     assert [each.samples for each in again.result.measurements] == [each.samples for each in once.result.measurements]
     assert once.verdict is Verdict.REJECTED
+
+
+def test_utf_8_in_place_of_another_encoding_is_seen_in_whatever_share(
+    judge_files: Callable[..., Judged], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The evidence of all shares of an object counts together: the job warns as the native engine does."""
+    monkeypatch.setattr(csv, "SHARE_BYTES", 16)
+    plan = plan_of({"town": "string"}, csv=Csv(encoding="windows-1252"))
+    begun = "town\nHalle\nM\u00fcnchen\nUlm\n".encode()
+    utf_8, mixed = begun + "K\u00f6ln\n".encode(), begun + b"K\xf6ln\n"
+
+    assert [judge_files(plan, content).result.is_utf_8 for content in (utf_8, mixed)] == [True, False]
 
 
 def test_in_whatever_order_records_and_objects_come(judge_files: Callable[..., Judged]) -> None:

@@ -155,6 +155,8 @@ class Partial:
     """Undeclared keys, in formats without a header; at most `MAX_COMPARED` of each chunk."""
     keys: set[tuple[str, ...]] = field(default_factory=set)
     """Places of declared keys that occur, in these formats."""
+    evidence: frozenset[str] = frozenset()
+    """Of the encoding, as in chunks."""
     cpu_seconds: float = 0.0
     """Processor seconds of the worker that evaluated it; 0 where the judge's own process did."""
 
@@ -260,6 +262,7 @@ class Evaluation:
         partial.size += chunk.size
         partial.extra = bounded_keys(partial.extra | chunk.extra, self.plan.fields)
         partial.keys |= chunk.keys
+        partial.evidence |= chunk.evidence
         partial.broken.append(Broken(AscendingLines.of(rows), bitmaps))
         if self.period is not None:
             partial.periods.append(periods_of_chunk(chunk.records, self.period, connection))

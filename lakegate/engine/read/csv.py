@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, has_mark
+from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, encoding_evidence, has_mark
 from lakegate.admission.header import (
     first_line,
     header_end,
@@ -432,12 +432,13 @@ class CsvSource(TextSource):
 
     def _chunk(self, block: bytes, size: int, lines: int, *, is_first: bool) -> Chunk:
         """The chunk of a block that follows `lines` lines of the share."""
+        csv = self.plan.csv
         text, skipped = self._without_header(block, is_first=is_first)
         if text and not text.endswith(b"\n"):
             text += b"\n"
         names = {name: at for at, name in enumerate(self.columns.found)}
         aliases = {f"x{names[column.name]}": column.alias for column in self.plan.columns if column.name in names}
-        parsed = parse(text, Dialect.of(self.plan.csv), len(names), sorted(int(name[1:]) for name in aliases))
+        parsed = parse(text, Dialect.of(csv), len(names), sorted(int(name[1:]) for name in aliases))
         before = lines + skipped
         columns = {aliases[name]: parsed.table.column(name) for name in parsed.table.column_names if name in aliases}
         return Chunk(
@@ -449,6 +450,7 @@ class CsvSource(TextSource):
                 for flaw in sorted(parsed.malformed, key=lambda flaw: flaw.reason)
             ),
             tail=parsed.tail,
+            evidence=frozenset() if csv.encoding == UTF_8 else encoding_evidence(text if csv.skip_rows else block),
         )
 
 

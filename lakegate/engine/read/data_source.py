@@ -142,6 +142,8 @@ class Chunk:
     """Places of declared keys that occur, in these formats (`lakegate.engine.read.json_rows.RowReader.keys`)."""
     tail: int = 1
     """Lines of its last record."""
+    evidence: frozenset[str] = frozenset()
+    """Of its encoding, where the contract declares another one than UTF-8 (`encoding_evidence`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,15 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.admission.file_signatures import BOM, UnreadableError, declared_format, settle_format
+from lakegate.admission.file_signatures import (
+    BOM,
+    OTHER,
+    UTF_8,
+    UnreadableError,
+    declared_format,
+    encoding_evidence,
+    settle_format,
+)
 from lakegate.admission.header import HEAD, text_of
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.plan.result import Unreadable
@@ -259,3 +267,40 @@ def test_an_empty_file_is_one_of_lines_alone(storage: Storage, csv: Csv, expecte
         assert text_of(b"", storage, csv) == b""
     else:
         assert refusal_of_kind(b"", storage, csv) == ("empty", f"the file is empty: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", set()),
+        ("Müller", {UTF_8}),
+        ("JOSÉ MÜLLER", {UTF_8}),
+        ("20 °C", {UTF_8}),
+        ("5 €", {UTF_8}),
+        ("it\u2019s", {UTF_8}),
+        ("Łódź", {UTF_8}),
+        ("Москва", {UTF_8}),
+        ("東京", {UTF_8}),
+        ("\U0001f600", {UTF_8}),
+        ("JOSÉ", set()),
+    ],
+)
+def test_characters_of_utf_8_are_known(text: str, shown: set[str]) -> None:
+    """A character alone at the end of a word in capitals leaves it open; so does a text without any."""
+    assert encoding_evidence(text.encode()) == shown
+
+
+def test_no_text_of_one_byte_for_each_character_is_taken_for_utf_8() -> None:
+    """Letters of Windows-1252 with any signs behind them: at the end of a word in capitals, or of one in small letters."""
+    letters = [letter for letter in bytes(range(0xC0, 0x100)).decode("windows-1252") if letter.isalpha()]
+    signs = [sign for sign in bytes(range(0x80, 0xC0)).decode("windows-1252", "ignore") if not sign.isalpha()]
+    texts = [
+        *(f"CAF{letter.upper()}{sign}" for letter in letters for sign in signs),
+        *(f"caf{letter.lower()}{sign}" for letter in letters for sign in signs),
+        *(f"caf{letter.lower()}\xa0{sign}" for letter in letters for sign in signs),
+    ]
+    shown = {text: encoding_evidence(text.encode("windows-1252", "ignore")) for text in texts}
+
+    assert not [text for text, evidence in shown.items() if UTF_8 in evidence]
+    assert shown["CAFÉ®"] == set()
+    assert shown["café®"] == {OTHER}
