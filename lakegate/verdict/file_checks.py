@@ -202,7 +202,7 @@ def _detail(malformed: MalformedRecords, result: Result) -> str:
 
 _RECORDS = {
     BLANK: "it holds nothing but delimiters, remove such rows",
-    TOTAL: "it holds totals, remove such rows",
+    TOTAL: "it holds totals or the end of a list, remove such rows",
     WRAPPED: "it is one object with the records in a list, write each of them on a line of its own",
 }
 

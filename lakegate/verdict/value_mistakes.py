@@ -23,10 +23,25 @@ SEEN_OF_A_LINE = 2000
 """The most characters of a line that are examined."""
 HEADER, BLANK, TOTAL, WRAPPED = "header", "blank", "total", "wrapped"
 _TOTALS = frozenset(
-    "total totals subtotal subtotals grand total sum summe gesamt gesamtsumme zwischensumme somme totale totali suma razem "
-    "totaal som".replace("grand total", "grand\u00a0total").split(" ")
+    [
+        *("total", "totals", "subtotal", "subtotals", "sum", "summe", "gesamt", "gesamtsumme", "zwischensumme"),
+        *("somme", "totale", "totali", "suma", "razem", "totaal", "som"),
+    ]
 )
-"""Words, without case, that stand in rows of totals."""
+"""Words, without case, that stand in rows of totals, by themselves or beside others of them, currencies and numbers."""
+_COUNTS = frozenset(
+    ["count", "rows", "records", "anzahl", "zeilen", "datensätze", "nombre", "lignes", "aantal", "rijen", "liczba"]
+)
+"""Words that stand there beside a number."""
+_ENDS = frozenset(
+    [
+        *("end of list", "end of file", "end of report", "ende der liste", "ende der datei", "ende des berichts"),
+        *("fin de liste", "fin du fichier", "fin du rapport"),
+    ]
+)
+_CODE = re.compile("[A-Z]{3}")
+"""A currency."""
+_WORD = re.compile(r"[^\W_]+")
 
 
 def record_of(line: str, header: str | None, csv: Csv) -> str | None:
@@ -36,8 +51,20 @@ def record_of(line: str, header: str | None, csv: Csv) -> str | None:
         return HEADER
     if seen and not seen.strip(f"{csv.delimiter}{csv.quote} \t\xa0"):
         return BLANK
-    cells = (each.strip(f"{csv.quote} \t\xa0:").casefold().replace(" ", "\xa0") for each in seen.split(csv.delimiter))
-    return TOTAL if any(cell in _TOTALS for cell in cells) else None
+    return TOTAL if any(map(_is_total, seen.split(csv.delimiter))) else None
+
+
+def _is_total(value: str) -> bool:
+    """Whether a value is a label of totals or the end of a list, whatever signs are around its words."""
+    words = [word for word in _WORD.findall(value) if not word.isdecimal()]
+    names = [word.casefold() for word in words]
+    if _TOTALS.intersection(names):
+        return all(
+            name in {*_TOTALS, "grand"} or _CODE.fullmatch(word) for name, word in zip(names, words, strict=True)
+        )
+    return " ".join(names) in _ENDS or (
+        len(names) == 1 and names[0] in _COUNTS and re.search("[0-9]", value) is not None
+    )
 
 
 def values_in(line: str, csv: Csv) -> int | None:
@@ -57,7 +84,7 @@ RECORD_MISTAKES = {
         "blank-records",
         "holds nothing but delimiters, as spreadsheets write below the last row: remove such rows",
     ),
-    TOTAL: ("total-records", "holds totals, not a record: remove such rows"),
+    TOTAL: ("total-records", "holds totals or the end of a list, not a record: remove such rows"),
 }
 
 

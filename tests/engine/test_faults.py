@@ -266,7 +266,7 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
     "a row of totals": (
         COMMAS,
         text(*GOOD, "Total,17.5,,,,"),
-        ["cause/total-records: row 7 holds totals, not a record: remove such rows"],
+        ["cause/total-records: row 7 holds totals or the end of a list, not a record: remove such rows"],
     ),
     "an empty text": (
         COMMAS,

@@ -620,11 +620,7 @@ def profile(
             for table in texts.tables
         ]
         words = tuple(sorted({word for table in tables for word in table.find_null_words()}))
-        records = {
-            table.name: {field.alias: present for field, present in table.present.items()}
-            for table, of in zip(tables, texts.tables, strict=True)
-            if not of.level
-        }
+        records = {table.name: table.present for table, of in zip(tables, texts.tables, strict=True) if not of.level}
         without_record = remove_rows_without_record(connection, records, tables[0].rows(), texts.plan.csv)
         own = [null_words for table in tables for null_words in table.values_like(words)] if words else []
         csv = replace(

@@ -52,7 +52,8 @@ def _in_rows(profile: Profile) -> Iterator[str]:
         objects = plural(profile.rows, "object")
         yield f"{objects} in {path} of one object: they are the records (records: {path}); what is beside them is not checked"
     if profile.without_record:
-        yield f"{plural(profile.without_record, 'row')} without a record, with no value or with totals: remove such rows"
+        rows = plural(profile.without_record, "row")
+        yield f"{rows} without a record, with no value, with totals or with the header again: remove such rows"
     for column in profile.columns if profile.rows == 1 and profile.storage.format.is_json else ():
         (items, *_) = column.parts or (column,)
         if column.shape is Shape.LIST and items.shape is Shape.RECORD and items.rows > 1:

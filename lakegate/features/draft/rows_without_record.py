@@ -1,46 +1,94 @@
-"""Rows of CSV that are no records, as `check` names them: without a value, or of totals."""
+"""Rows of CSV that are no records, as `check` names them: without a value, of totals, or the header again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from lakegate.contract.file_formats import Csv
+from lakegate.engine.evaluate.typed_values import plain_number, text_literal
 from lakegate.verdict.value_mistakes import BLANK, TOTAL, record_of
 
 if TYPE_CHECKING:
     import duckdb
 
+    from lakegate.plan.plan import PlanField
+
+    Tables = Mapping[str, Mapping[PlanField, int]]
+    """The number of texts in each column of each table."""
+
 FEW, MOST = 0.05, 1000
 """The share of the rows, and their number, up to which rows without a value of a column are looked at."""
-
-
 MAX_COLUMNS = 20
-"""Columns of which rows without a value are looked at; those with the fewest."""
+"""Columns of which rows without a value are looked at, those with the fewest; those of a repeated header; those with sums."""
+SUMMED = 3
+"""Values beside zeros whose sum is hardly there by chance."""
+ROUNDED = 1e-6
+"""The share of the numbers by which a sum may differ from theirs."""
+_NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*")
+_SUMS = "[sum({0}) FILTER (rowid < {1}), max({0}) FILTER (rowid = {1}), sum(abs({0})), count(*) FILTER ({0} <> 0)]"
+"""The sum of the others, the last number, the size of all, and how many are not 0."""
+_SEPARATED = (Csv(thousands_separator=","), Csv(decimal_separator=",", thousands_separator="."))
 
 
-def remove_rows_without_record(
-    connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Mapping[str, int]], rows: int, csv: Csv
-) -> int:
+def remove_rows_without_record(connection: duckdb.DuckDBPyConnection, tables: Tables, rows: int, csv: Csv) -> int:
     """Remove from tables what is no record, and return how many rows that are.
 
-    `tables`: the number of texts in each column of each table. Such a row lacks a value that nearly all others have: a word such
-    as `Total` in a whole record is a value.
+    Such a row lacks a value that nearly all others have: a word such as `Total` in a whole record is a value. A repeated header
+    lacks none, and a last row in which each number is the sum of its column may have any label.
     """
-    lacking = [(rows - present, name) for own in tables.values() for name, present in own.items()]
-    few = sorted(entry for entry in lacking if 0 < entry[0] <= min(MOST, max(1, FEW * rows)))[:MAX_COLUMNS]
-    if not few:
-        return 0
-    texts = ", ".join(entry for own in tables.values() for entry in own)
-    is_lacking = " OR ".join(f"{name} IS NULL" for _, name in few)
-    query = f"SELECT {next(iter(tables))}.rowid, {texts} FROM {' POSITIONAL JOIN '.join(tables)} WHERE {is_lacking}"  # noqa: S608 - generated names
-    found = [
-        str(row)
-        for row, *values in connection.execute(query).fetchall()
-        if record_of(csv.delimiter.join(value or "" for value in values), None, csv) in {BLANK, TOTAL}
-    ]
+    headers = _headers(connection, tables) if csv.header else ()
+    gone = _remove(connection, tables, {*_unfilled(connection, tables, rows, csv), *headers}, rows)
+    return gone + _remove(connection, tables, {*_sums(connection, tables)}, rows - gone)
+
+
+def _remove(connection: duckdb.DuckDBPyConnection, tables: Tables, found: set[int], rows: int) -> int:
     if len(found) == rows:
         return 0
     for table in tables if found else ():
-        connection.execute(f"DELETE FROM {table} WHERE rowid IN ({', '.join(found)})")  # noqa: S608 - likewise, and numbers
+        connection.execute(f"DELETE FROM {table} WHERE rowid IN ({', '.join(map(str, found))})")  # noqa: S608 - generated names, and numbers
     return len(found)
+
+
+def _unfilled(connection: duckdb.DuckDBPyConnection, tables: Tables, rows: int, csv: Csv) -> Iterator[int]:
+    lacking = [(rows - present, field.alias) for own in tables.values() for field, present in own.items()]
+    few = sorted(entry for entry in lacking if 0 < entry[0] <= min(MOST, max(1, FEW * rows)))[:MAX_COLUMNS]
+    if not few:
+        return
+    texts = ", ".join(field.alias for own in tables.values() for field in own)
+    is_lacking = " OR ".join(f"{name} IS NULL" for _, name in few)
+    query = f"SELECT {next(iter(tables))}.rowid, {texts} FROM {' POSITIONAL JOIN '.join(tables)} WHERE {is_lacking}"  # noqa: S608 - generated names
+    for row, *values in connection.execute(query).fetchall():
+        if record_of(csv.delimiter.join(value or "" for value in values), None, csv) in {BLANK, TOTAL}:
+            yield row
+
+
+def _headers(connection: duckdb.DuckDBPyConnection, tables: Tables) -> Iterator[int]:
+    (table, fields), *_ = tables.items()
+    names = [(field.alias, field.column) for field in fields if field.column][:MAX_COLUMNS]
+    if names:
+        is_header = " AND ".join(f"{alias} = {text_literal(name)}" for alias, name in names)
+        for (row,) in connection.execute(f"SELECT rowid FROM {table} WHERE {is_header}").fetchall():  # noqa: S608 - generated names
+            yield row
+
+
+def _sums(connection: duckdb.DuckDBPyConnection, tables: Tables) -> Iterator[int]:
+    """The last row, if it has numbers, and each of them is the sum of the others of its column."""
+    (table, fields), *_ = tables.items()
+    texts = ", ".join(field.alias for field in fields) or "NULL"
+    query = f"SELECT rowid, {texts} FROM {table} ORDER BY rowid DESC LIMIT 1"  # noqa: S608 - generated names
+    for row, *values in connection.execute(query).fetchall():
+        numbers = [field.alias for field, text in zip(fields, values, strict=False) if text and _NUMBER.fullmatch(text)]
+        for csv in _SEPARATED if numbers else ():
+            columns = ", ".join(
+                _SUMS.format(f"try_cast({plain_number(name, csv)} AS DOUBLE)", row) for name in numbers[:MAX_COLUMNS]
+            )
+            found = connection.execute(f"SELECT {columns} FROM {table}").fetchall()[0]  # noqa: S608 - generated names
+            are_sums = [
+                others is not None and last is not None and abs(others - last) <= ROUNDED * size
+                for others, last, size, _ in found
+            ]
+            if all(are_sums) and any(last and count > SUMMED for _, last, _, count in found):
+                yield row
+                return

@@ -306,7 +306,7 @@ DETAILS: dict[str, tuple[MalformedRecords, str]] = {
     ),
     "totals": (
         MalformedRecords("fields", 1, 9, values=2, wanted=5, record="total", is_last=True),
-        "has another number of values than the header (2 instead of 5): it holds totals, remove such rows",
+        "has another number of values than the header (2 instead of 5): it holds totals or the end of a list, remove such rows",
     ),
     "encoding": (
         MalformedRecords("encoding", 1, 9, encoding="windows-1252", is_last=True),

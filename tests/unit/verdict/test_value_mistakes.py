@@ -182,11 +182,19 @@ def test_values_that_are_shared_have_words_too() -> None:
         (' ;"";\t', None, "blank"),
         ("", "id", None),
         ("1;2", None, None),
+        ("TOTAL:;2", None, "total"),
+        (";Grand Total (EUR) 1.800,00;", None, "total"),
+        ('"=== Summe ===";', None, "total"),
+        ("Records: 300;", None, "total"),
+        ("*** END OF REPORT ***", None, "total"),
+        ("Total Energies;1", None, None),
+        ("Grand;Records", None, None),
+        ("End of year;1", None, None),
         ("x" * 2 * SEEN_OF_A_LINE, "x" * 3 * SEEN_OF_A_LINE, "header"),
     ],
 )
 def test_a_line_without_data_is_told(line: str, header: str | None, record: str | None) -> None:
-    """The header once more, or nothing but delimiters, quotes and blanks."""
+    """The header once more, nothing but delimiters, quotes and blanks, or a label of totals and of the end of a list."""
     assert record_of(line, header, SEMICOLON) == record
 
 

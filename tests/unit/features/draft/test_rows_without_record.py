@@ -22,8 +22,15 @@ RECORDS = [f"{1000 + at};Ana {at};{at},50" for at in range(60)]
     ("extra", "reason"),
     [
         ([";;", ";;"], "row 62 (and 1 more) holds nothing but delimiters"),
-        (["Summe;;3000,00"], "row 62 holds totals, not a record"),
-        ([";;", "Total:;;3000,00"], "row 63 holds totals, not a record"),
+        (["Summe;;3000,00"], "row 62 holds totals or the end of a list, not a record"),
+        ([";;", "Total:;;3000,00"], "row 63 holds totals or the end of a list, not a record"),
+        (["Gesamtsumme EUR;;3000,00"], "row 62 holds totals or the end of a list, not a record"),
+        (["* Summe *;;3000,00"], "row 62 holds totals or the end of a list, not a record"),
+        (["Anzahl: 60;;"], "row 62 holds totals or the end of a list, not a record"),
+        (["Ende der Liste;;"], "row 62 holds totals or the end of a list, not a record"),
+        (["no;name;amount"], "row 62 repeats the header line"),
+        ([";;1800,00"], "no: wanted present"),
+        (["all of it;;1800,00"], "no: wanted a whole number"),
     ],
 )
 def test_what_is_no_record_says_nothing_of_the_records(extra: list[str], reason: str, tmp_path: Path) -> None:
@@ -40,15 +47,35 @@ def test_what_is_no_record_says_nothing_of_the_records(extra: list[str], reason:
         (LogicalType.NUMBER, 60),
     ]
     assert (said.verdict, any(reason in each.message for each in said.reasons)) == (Verdict.REJECTED, True)
-    rows = f"{len(extra)} row{'s' if len(extra) > 1 else ''} without a record, with no value or with totals: remove such rows"
+    counted = f"{len(extra)} row{'s' if len(extra) > 1 else ''}"
+    rows = f"{counted} without a record, with no value, with totals or with the header again: remove such rows"
     assert found.draft.faults == (rows,)
     assert f"# - {rows}\n# Drafted by" in found.draft.text
 
 
+@pytest.mark.parametrize("label", ["", "all of it", "1060"])
+@pytest.mark.parametrize("point", [".", ","])
+def test_a_last_row_of_sums_is_known_whatever_its_label_is(label: str, point: str, tmp_path: Path) -> None:
+    """Where each number in it is the sum of its column; a number in its place for a label is one that is not."""
+    path = tmp_path / "data.csv"
+    rows = [f"1;A{at};{at},50;0;{at % 3 - 1}" for at in range(60)]
+    path.write_text("\n".join(["no;name;amount;none;mixed", *rows, f"{label};;1800,00;0;0", ""]).replace(",", point))
+
+    assert drafted(path).profile.without_record == (label != "1060")
+
+
+def test_a_last_value_that_is_the_sum_of_few_others_is_a_value(tmp_path: Path) -> None:
+    """Of two numbers, or of zeros, the sum is one by chance."""
+    path = tmp_path / "data.csv"
+    path.write_text("name,size,zero\na,0,0\nb,2,0\nc,3,0\nd,5,0\n")
+
+    assert drafted(path).profile.without_record == 0
+
+
 @pytest.mark.parametrize(
     "extra",
-    [["1060;Total;3,00"], ["1060;;3,00"], [f"{at};Total;" for at in range(2000, 2060)]],
-    ids=["a whole record", "no word", "many"],
+    [["1060;Total;3,00"], ["1060;;3,00"], [f"{at};Total;" for at in range(2000, 2060)], ["1060;Endelig;"]],
+    ids=["a whole record", "no word", "many", "another word"],
 )
 def test_a_word_of_totals_in_records_is_a_value(extra: list[str], tmp_path: Path) -> None:
     """A row is removed only where it lacks what nearly all others have."""
