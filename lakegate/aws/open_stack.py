@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -148,6 +148,8 @@ def open_deployed(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator
     name = enter_stack(name, local=local)
     with readable_errors():
         stack = _described(name)
+        if local:
+            stack = replace(stack, outputs={**stack.outputs, "ApiUrl": LocalState.read().api})
         yield stack
     for dependencies in stack.opened:
         for unreadable in dependencies.taken_out():

@@ -32,7 +32,9 @@ def deliver(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
     file: Annotated[Path, Argument(help="The file to deliver.")],
     *,
-    api: Annotated[str | None, Option(envvar="LAKEGATE_API", help="The address of the HTTP API.")] = None,
+    api: Annotated[
+        str | None, Option(envvar="LAKEGATE_API", help="The address of the HTTP API, by default that of the stack.")
+    ] = None,
     contract: Annotated[str | None, Option(help="The contract's id.")] = None,
     dataset: Annotated[str, Option(help="The dataset, if the contract has several.")] = "",
     summary: Annotated[Path | None, Option(help="A JSON file with what is known of the data (docs/api.md).")] = None,
@@ -55,6 +57,8 @@ def deliver(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate deliver day.csv --api https://a1b2c3.execute-api.eu-west-1.amazonaws.com --contract orders --wait
 
+    Without --api it is that of the stack (--stack, --local), whose address takes the right to describe the stack.
+
     With --corrects a rejected delivery is delivered again: what was right of it from the quarantine, and the rows that you
     corrected in the file that `lakegate reasons --rows` wrote. That asks the stack itself, with your rights on its buckets.
 
@@ -66,11 +70,9 @@ def deliver(  # noqa: PLR0913 - a command has these options
         if contract is not None or dataset or summary is not None:
             raise InputError("--corrects names a delivery: leave out --contract, --dataset and --summary")
         return deliver_correction(there, corrects, file, leave_out=leave_out, again=again, wait=wait, timeout=timeout)
-    if api is None or contract is None or leave_out or again:
-        raise InputError(
-            "name the HTTP API with --api and the contract with --contract, or a rejected delivery with --corrects"
-        )
-    remote = remote_stack(api)
+    if contract is None or leave_out or again:
+        raise InputError("name the contract with --contract, or a rejected delivery with --corrects")
+    remote = remote_stack(api or there.output("ApiUrl"))
     known: dict[str, Any] = {"dataset": dataset} if dataset else {}
     if summary is not None:
         known["summary"] = _summary(summary)
@@ -89,7 +91,11 @@ def deliver(  # noqa: PLR0913 - a command has these options
         found = {**found, "workloadId": known_id(found), "announced": workload}
         words = [*_in_words(file, found)]
         if code is WaitExit.REJECTED:
-            words.append(next_command("lakegate", "status", known_id(found), of=("api", "contract")))
+            words.append(
+                next_command(
+                    "lakegate", "status", known_id(found), of=("api", "contract") if api else ("stack", "local")
+                )
+            )
         return CommandResult(found, words, code)
 
 

@@ -9,7 +9,8 @@ import boto3
 import pytest
 from click.testing import CliRunner
 
-from lakegate.aws.open_stack import SENTENCES, LocalState, open_deployed, readable_errors
+from lakegate.aws import open_stack
+from lakegate.aws.open_stack import SENTENCES, DeployedStack, LocalState, open_deployed, readable_errors
 from lakegate.base.errors import InputError, PortError, SetUpError, Throttled, Unanswered
 from lakegate.cli.main import app
 from tests.fakes.quick_moto import REGION, quick_aws
@@ -137,6 +138,17 @@ def test_the_local_stack_is_all_that_is_in_reach(lakegate: Lakegate, monkeypatch
 
 
 @pytest.mark.usefixtures("fresh_clients")
+def test_the_api_of_the_local_stack_is_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The embedded AWS names an address of AWS, at which nobody answers."""
+    state = _state(tmp_path, monkeypatch, api="http://127.0.0.1:9/_aws/execute-api/a")
+    named = {"ApiUrl": "https://a.execute-api.eu-west-1.amazonaws.com", "LakeBucket": "lake"}
+    monkeypatch.setattr(open_stack, "find_stack", lambda name, _: DeployedStack(name, "0" * 12, "eu-west-1", named))
+
+    with open_deployed(local=True) as there:
+        assert dict(there.outputs) == {"ApiUrl": state.api, "LakeBucket": "lake"}
+
+
+@pytest.mark.usefixtures("fresh_clients")
 def test_an_endpoint_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The emulator was killed: which address, and how to look."""
     for name in [each for each in os.environ if each.startswith("AWS_")]:
@@ -148,9 +160,11 @@ def test_an_endpoint_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: 
     assert str(raised.value) == f"AWS does not answer at {state.endpoint}: is it running? `lakegate local status`"
 
 
-def _state(folder: Path, monkeypatch: pytest.MonkeyPatch) -> LocalState:
+def _state(folder: Path, monkeypatch: pytest.MonkeyPatch, api: str = "") -> LocalState:
     """A state file of a stack that is not there: nothing listens on port 9 of this machine."""
-    state = LocalState("http://127.0.0.1:9", "http://127.0.0.1:9", "lakegate-local", secret_key="of this start")
+    state = LocalState(
+        "http://127.0.0.1:9", "http://127.0.0.1:9", "lakegate-local", secret_key="of this start", api=api
+    )
     state.write(folder / "local.json")
     monkeypatch.setenv("LAKEGATE_LOCAL_STATE", str(folder / "local.json"))
     monkeypatch.setattr(os, "environ", os.environ.copy())

@@ -15,6 +15,7 @@ from lakegate.base.errors import InputError, LakegateError
 from lakegate.cli.main import app
 from lakegate.features.announcements import deliver_command
 from lakegate.features.http_api import api_client
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.features.http_api.api_server import Server
 
 
@@ -95,6 +96,29 @@ def test_what_cannot_be_delivered_is_refused_with_the_reason(
 ) -> None:
     """In one sentence."""
     assert reason in refusal(deliver(server, file, *arguments))
+
+
+def test_without_an_address_it_is_the_api_of_the_stack(server: Server, lakegate: Lakegate, file: Path) -> None:
+    """Which the stack names among its outputs; the next command asks that stack, too."""
+    outputs = {"ApiUrl": {"Value": server.url}}
+    template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": outputs}
+    lakegate.clients["cloudformation"].create_stack(StackName="shop", TemplateBody=json.dumps(template))
+    file.write_bytes(b"bad:1")
+
+    ended = lakegate("deliver", str(file), "--stack", "shop", "--contract", "orders", "--wait")
+
+    (upload,) = server.api.env.uploads
+    assert (ended.exit_code, ended.stdout.splitlines()[-1]) == (
+        1,
+        f"Next: lakegate status {upload.workload} --stack shop",
+    )
+
+
+def test_the_contract_has_to_be_named(file: Path) -> None:
+    """Only a correction knows its own."""
+    ended = CliRunner().invoke(app, ["deliver", str(file), "--local"])
+
+    assert refusal(ended) == "name the contract with --contract, or a rejected delivery with --corrects"
 
 
 def test_a_file_that_s3_refuses_is_an_error(server: Server, file: Path) -> None:
