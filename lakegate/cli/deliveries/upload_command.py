@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
@@ -21,16 +22,24 @@ from lakegate.cli.deliveries.wait_for_verdict import WaitExit, exit_code, print_
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import AsJson, Timeout, Wait
 from lakegate.cli.terminal import Word
+from lakegate.contract.delivery_policy import MergeStrategy, Replaces
+from lakegate.gate.datasets.delivery_standing import standing_of
 from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.find_deliveries import at_rest
+from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.library.awaited_deliveries import LONGEST_WAIT, Waited
-from lakegate.library.described_deliveries import DeliveryStatus
+from lakegate.library.described_deliveries import SHORT_ID, DeliveryStatus, OtherDelivery
 from lakegate.transfer.upload_files import Local as File
 from lakegate.transfer.upload_files import To, destination, read, refuse_ignored, send
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+SEARCHED: Final = 50
+"""The latest blocks of a dataset, among which one of the same name is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,7 @@ def upload(  # noqa: PLR0913 - a command has these options
     found = [each.status(dependencies) for each in waited]
     ends = [(one, end, len(found) > 1) for one, end in zip(found, waited, strict=True)]
     words: list[Word] = [partial(_print_end, one, end, after_blank=several) for one, end, several in ends]
+    words += [partial(_tell_beside, other) for one in found for other in _counted_beside(dependencies, one)]
     if len(waited) > 1:
         words += ["", ", ".join(_counted(waited))]
     landed = [_landed(each) for each in sent] if not wait else list(map(_judged, sent, waited, found))
@@ -137,6 +147,33 @@ def _counted(waited: list[Waited]) -> Iterator[str]:
         names = [each.key.rpartition("/")[2] for each in waited if exit_code([each]) is code]
         if names:
             yield f"{len(names):,} {words}" + (f": {' '.join(names)}" if code is not WaitExit.ACCEPTED else "")
+
+
+def _counted_beside(dependencies: Dependencies, one: DeliveryStatus) -> Iterator[OtherDelivery]:
+    """The last accepted delivery of the same name that counts beside an accepted one, where nothing replaces or merges it."""
+    if one.state is not State.PUBLISHED or one.contract is None or one.measured is None:
+        return
+    policy, dataset = one.measured.plan.policy, one.contract.dataset
+    if policy.replaces is not Replaces.NOTHING or policy.merge_strategy is not MergeStrategy.APPEND:
+        return
+    for block in islice(dependencies.ledger.newest(dataset, SEARCHED), SEARCHED):
+        if (
+            isinstance(block, Block)
+            and block.kind is BlockKind.PUBLISHED
+            and block.workload != one.workload
+            and at_rest(dependencies, block).key == one.key
+            and standing_of(dependencies, dataset, block.height).not_current is None
+        ):
+            yield OtherDelivery.of(block)
+            return
+
+
+def _tell_beside(other: OtherDelivery, _console: Console) -> None:
+    beside = f"It counts beside {other.in_words}, which was accepted under the same name"
+    replaced = "`replaces: delivery` in the contract lets a later one take its place"
+    terminal.note(
+        f"{beside}: {replaced}, `lakegate recall {other.workload[:SHORT_ID]} --reason …` takes it back.", "yellow"
+    )
 
 
 def _print_end(one: DeliveryStatus, end: Waited, _console: Console, *, after_blank: bool) -> None:

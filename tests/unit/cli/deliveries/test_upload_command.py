@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,50 @@ def test_the_wait_ends_with_an_accepted_delivery(lakegate: Lakegate, monkeypatch
     assert result["waited"]["verdict"] <= result["waited"]["completion"]
     assert pauses == sorted(pauses)
     assert len(pauses) == 2
+
+
+def test_a_delivery_that_counts_beside_one_of_its_name_is_told(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless the contract says what becomes of the first, or it does not count; with both remedies."""
+    lakegate.routed()
+
+    def deliver(body: bytes, name: str = "day.csv") -> tuple[str, str]:
+        steps = (lambda: lakegate.intake(f"orders/{name}"), judged(lakegate))
+        meanwhile(monkeypatch, *steps)
+        ended = lakegate("upload", lakegate.file(body, name), "--to", "orders/", "--wait")
+        (workload,) = re.findall("workload +([0-9a-f]{12})", ended.stdout)
+        return workload, ended.stderr
+
+    other = deliver(b"id,amount\na,0\n", "other.csv")[1]
+    first, alone = deliver(b"id,amount\na,1\n")
+    _, beside = deliver(b"id,amount\na,2\n")
+    for each in lakegate.json("history", "orders_v1")["deliveries"]:
+        lakegate.ok("recall", each["workload"], "--reason", "wrong")
+    _, after = deliver(b"id,amount\na,3\n")
+
+    assert (other, alone, after) == ("", "", "")
+    (words,) = re.findall(f"It counts beside {first} of [-0-9]{{10}} .height 1., (.*)\n", beside)
+    assert words == (
+        "which was accepted under the same name: `replaces: delivery` in the contract lets a later one take its place, "
+        f"`lakegate recall {first} --reason …` takes it back."
+    )
+
+
+def test_a_delivery_that_replaces_one_of_its_name_is_not_beside_it(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The contract says what becomes of the first."""
+    replaces = "customProperties: [{property: lakegate, value: {replaces: delivery}}]\nschema:\n"
+    lakegate.routed(**{"schema:\n": replaces})
+    ended = []
+    for amount in (1, 2):
+        meanwhile(monkeypatch, lakegate.intake, judged(lakegate))
+        body = f"id,amount\na,{amount}\n".encode()
+        ended.append(lakegate("upload", lakegate.file(body), "--to", "orders/", "--wait"))
+
+    assert [(each.exit_code, each.stderr) for each in ended] == [(0, ""), (0, "")]
+    assert [each["height"] for each in lakegate.json("status", "orders/day.csv")["supersedes"]] == [0]
 
 
 def test_the_wait_ends_with_a_rejected_delivery(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
