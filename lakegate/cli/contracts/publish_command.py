@@ -59,9 +59,10 @@ def publish(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate publish contracts/examples/weather.dcm.yaml
 
-    A document that is not active yet, and a retired one that closes routes, must be confirmed. Rules that can never be
-    measured refuse the document, unless they are allowed. A number that is too low for the changes since the version that
-    it follows is refused, with the changes and the number that would do (`lakegate diff`).
+    A document that is not active, and a retired one that closes routes, must be confirmed; not a draft of a dataset that is
+    new or a draft itself, because it puts nothing in force. Rules that can never be measured refuse the document, unless
+    they are allowed. A number that is too low for the changes since the version that it follows is refused, with the
+    changes and the number that would do (`lakegate diff`).
 
     Published contracts that inherit and are weaker than the version keep their parent, and their datasets get notice.
     With --from 2027-01-01 it is inherited later: until the day, contracts are published with the version before.
