@@ -23,6 +23,7 @@ from lakegate.gate.delivery.delivery_row import Anomaly, Workload
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.table import Put, Row, RowKey, TableName, Write, all_readable
 from lakegate.plan.result import Result
 
@@ -43,8 +44,11 @@ class EarlierDelivery(NamedTuple):
     """By `MeasuredNumber.key`."""
 
 
-def compare(turn: DeliveryTurn, result: Result) -> Workload:
-    """The row of a delivery that is about to be committed, with its numbers, and with those that are unusual."""
+def compare(turn: DeliveryTurn, result: Result, supersedes: tuple[int, ...] = ()) -> Workload:
+    """The row of a delivery that is about to be committed, with its numbers, and with those that are unusual.
+
+    What it supersedes is no history of it: a correction differs from it on purpose.
+    """
     plan = read_plan(turn.plan)
     found = numbers_of(plan, result)
     landed = instant_of(turn.pin.modified or turn.pin.judging_time)
@@ -52,7 +56,7 @@ def compare(turn: DeliveryTurn, result: Result) -> Workload:
     row = turn.row._replace(extensions=json.dumps(json.loads(turn.row.extensions) | {NUMBERS: stored}))
     if plan.policy.anomalies is Anomalies.IGNORE:
         return row
-    history = past_deliveries(turn.gate, turn.pin.dataset, turn.row.height)
+    history = past_deliveries(turn.gate, turn.pin.dataset, turn.row.height, supersedes)
     return row._replace(
         anomalies=tuple(islice(_anomalies(found, landed, history, plan.policy.anomalies), MOST_ANOMALIES))
     )
@@ -85,19 +89,33 @@ def numbers_key(chain: str) -> str:
     return f"{chain}#verdict#{NUMBERS}"
 
 
-def past_deliveries(dependencies: Dependencies, chain: str, below: int) -> tuple[EarlierDelivery, ...]:
+def past_deliveries(
+    dependencies: Dependencies, chain: str, below: int, supersedes: tuple[int, ...] = ()
+) -> tuple[EarlierDelivery, ...]:
     """The last accepted deliveries below a height, by the time when they landed, the newest first.
 
-    Those that are not current count for gaps alone. None at all where they are too few: then the current state is not read.
+    Those that are not current once some heights are superseded count for gaps alone. None at all where they are too few: then
+    the current state is not read.
     """
     rows = dependencies.table.heights(numbers_key(chain), below=below, newest=True, page=COMPARED)
     read = sorted(all_readable(dependencies.table, islice(rows, COMPARED), _stored), key=_landed, reverse=True)
     if len(read) < FEWEST:
         return ()
-    state = not_current_at(dependencies, chain, below - 1)
+    state, superseded = not_current_at(dependencies, chain, below - 1), set(supersedes)
+    recalled = [height for height in supersedes if height in state]
+    while recalled:  # what it had superseded had come back, and is superseded now
+        block = dependencies.ledger.block(chain, recalled.pop())
+        before = block.supersedes if isinstance(block, Block) else ()
+        superseded.update(before)
+        recalled += (height for height in before if height in state)
     gaps = {after.height: {GAP.key: (after.landed - before.landed).total_seconds()} for after, before in pairwise(read)}
     return tuple(
-        each._replace(numbers={} if each.height in state else each.numbers | gaps.get(each.height, {})) for each in read
+        each._replace(
+            numbers={}
+            if each.height in state or each.height in superseded
+            else each.numbers | gaps.get(each.height, {})
+        )
+        for each in read
     )
 
 

@@ -234,8 +234,8 @@ def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple
             continue  # another delivery was committed since the head was read
         now = turn.now
         after = turn.row._replace(state=to, height=head.height + 1, due_at=now + turn.gate.timing.lease)
-        after = _compared(turn.moved(after), result)
         supersedes = () if replaced is None else (replaced,)
+        after = _compared(turn.moved(after), result, supersedes)
         block = _block(turn.moved(after), head, result, objects, supersedes)
         news = message(turn.gate, after, block.height, subscribers, supersedes)
         try:
@@ -255,18 +255,18 @@ def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple
     raise TransactionConflict
 
 
-Comparison: TypeAlias = Callable[[DeliveryTurn, Result], Workload]
+Comparison: TypeAlias = Callable[[DeliveryTurn, Result, tuple[int, ...]], Workload]
 """A row of the extension point `history comparisons`: the row of an accepted delivery that is about to be committed, with what
-is unusual of it. It follows from the blocks below its own alone, and changes no verdict."""
+is unusual of it, by the heights that it supersedes. It follows from the blocks below its own alone, and changes no verdict."""
 
 
-def _compared(turn: DeliveryTurn, result: Result | None) -> Workload:
+def _compared(turn: DeliveryTurn, result: Result | None, supersedes: tuple[int, ...]) -> Workload:
     """The row after all comparisons; as it is of a delivery that is rejected, let through or was not measured."""
     if result is None or turn.row.state is not State.PUBLISHED or turn.row.waiver is not None:
         return turn.row
     comparisons: Iterator[Comparison] = load_extensions("history comparisons")
     for compare in comparisons:
-        turn = turn.moved(compare(turn, result))
+        turn = turn.moved(compare(turn, result, supersedes))
     return turn.row
 
 

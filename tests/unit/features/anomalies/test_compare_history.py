@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.contract.delivery_policy import Anomalies
+from lakegate.contract.delivery_policy import Anomalies, Replaces
 from lakegate.features.anomalies.compare_history import compare, numbers_key, past_deliveries
 from lakegate.features.anomalies.robust_band import FEWEST
 from lakegate.gate.datasets.delivery_history import history
@@ -31,18 +31,18 @@ DAY = timedelta(days=1).total_seconds()
 USUAL = [2_000 + 10 * (at * 7 % 13) for at in range(FEWEST)]
 
 
-def delivered(env: Environment, rows: int, word: str = "good", wait: float = DAY) -> Workload:
+def delivered(env: Environment, rows: int, word: str = "good", wait: float = DAY, name: str = "") -> Workload:
     """A delivery of so many rows that has come to its end, and the time until the next one."""
-    row = measured(env, rows, word)
+    row = measured(env, rows, word, name)
     drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
     env.memory.clock.sleep(wait)
     return env.dependencies.workloads.get(row.id)
 
 
-def measured(env: Environment, rows: int, word: str = "good") -> Workload:
-    """A delivery whose result is there; its file has one byte a row."""
+def measured(env: Environment, rows: int, word: str = "good", name: str = "") -> Workload:
+    """A delivery whose result is there; its file has one byte a row, and a name of its own unless one is given."""
     number = len(env.uploads)
-    upload = env.upload(f"{PREFIX}{number}.csv", f"{word}:{number}:".encode().ljust(rows, b"."))
+    upload = env.upload(f"{PREFIX}{name or number}.csv", f"{word}:{number}:".encode().ljust(rows, b"."))
     drive(env.dependencies, intake(env.dependencies, LANDING, upload.version.key))
     for _, job in env.new_jobs():
         run(job, env.memory.clock)
@@ -160,6 +160,39 @@ def test_recalled_deliveries_are_in_no_band() -> None:
     after = delivered(env, 110)
 
     assert (before.anomalies, [each.measure for each in after.anomalies]) == ((), ["rows"])
+
+
+def replacing() -> Environment:
+    """A dataset whose deliveries replace those of the same name, with history enough."""
+    env = Environment()
+    env.publish("1.0.0", "active", replace(PLAN, policy=replace(PLAN.policy, replaces=Replaces.DELIVERY)))
+    return with_history(env, [2_000, *USUAL])
+
+
+def measures(row: Workload) -> list[str]:
+    return [each.measure for each in row.anomalies]
+
+
+def test_a_delivery_is_not_compared_with_the_one_that_it_replaces() -> None:
+    """Twice seen is usual; a correction of the second one is the second time again. Another name is a third one."""
+    env = replacing()
+    found = [
+        measures(delivered(env, rows, name=name)) for rows, name in ((112, "a"), (111, "b"), (110, "b"), (109, "c"))
+    ]
+
+    assert found == [["rows"], ["rows"], ["rows"], []]
+
+
+def test_nor_with_what_came_back_when_the_one_before_was_recalled() -> None:
+    """The replaced delivery was recalled, so that the first one of the name counted, which is replaced with it."""
+    env = replacing()
+    delivered(env, 112, name="b")
+    again = delivered(env, 111, name="b")
+    drive(env.dependencies, recall(env.dependencies, again.id, "wrong again"))
+    other = delivered(env, 110, name="a")
+    last = delivered(env, 109, name="b")
+
+    assert (measures(other), measures(last)) == (["rows"], ["rows"])
 
 
 def test_a_worker_that_crashed_before_the_commit_changes_nothing() -> None:
