@@ -9,7 +9,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from lakegate.base.json_codec import Exact, NotEmpty
+from lakegate.base.json_codec import Exact, NotEmpty, omit_default
 from lakegate.base.text import plural
 from lakegate.base.timestamps import Moment
 from lakegate.contract.contract_model import DATASET_KEY
@@ -18,6 +18,8 @@ from lakegate.verdict.verdict import Verdict
 
 NEWEST: Final = 10
 """Deliveries of a dataset that the overview describes."""
+SHOWN: Final = 3
+"""Broken rules, and anomalies, of a delivery that are shown."""
 LETTERS: Final = {Verdict.ACCEPTED: "A", Verdict.ACCEPTED_WITH_WARNINGS: "W", Verdict.REJECTED: "R"}
 """Verdicts in a row of letters."""
 LEGEND: Final = "Verdicts, the newest first: A accepted, W accepted with warnings, R rejected."
@@ -76,6 +78,8 @@ class DatasetSummary:
     """By time."""
     height: int
     """Of the chain of the dataset, that this is of; -1: no delivery has ended."""
+    anomalies: tuple[str, ...] = omit_default(())
+    """What is unusual of the newest delivery, in words, at most three; absent: nothing."""
 
     @property
     def title(self) -> str:
@@ -84,10 +88,13 @@ class DatasetSummary:
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The open causes; without a channel that was notified, the rules that keep the newest delivery from being accepted."""
+        """The open causes; without a channel that was notified, the rules that keep the newest delivery from being accepted.
+
+        Then what is unusual of it.
+        """
         told = tuple(f"{each.title} ({each.count:,} times)" if each.count > 1 else each.title for each in self.causes)
         is_accepted = not self.verdicts or self.verdicts[0] is Verdict.ACCEPTED
-        return told or (() if is_accepted else self.broken_rules[:3])
+        return (*(told or (() if is_accepted else self.broken_rules[:SHOWN])), *self.anomalies)
 
     @property
     def is_rejected(self) -> bool:
@@ -129,6 +136,7 @@ class DatasetsOverview:
                 ("overdue", each.missed),
                 ("with a rejected newest delivery", each.is_rejected),
                 ("with open causes", bool(each.causes)),
+                ("with an unusual newest delivery", bool(each.anomalies)),
             )
             if holds
         )

@@ -131,6 +131,7 @@ def overview_of(word: str = "") -> str:
         summary("shop/late_v1", word, missed=True, causes=(), planned=()),
         summary("shop/bad_v1", word, verdicts=(Verdict.REJECTED,), broken_rules=(f"not_null{word}",), causes=()),
         summary("shop/fine_v1", word, causes=(), planned=()),
+        summary("shop/odd_v1", word, causes=(), planned=(), anomalies=(f"rows: 112, usual is 1,820 to 2,240{word}",)),
         summary("shop/new_v1", word, verdicts=(), last_accepted=None, due=None, rejected_share=None, causes=()),
         summary("shop/gone_v1", word, status="retired", causes=(), planned=()),
     )

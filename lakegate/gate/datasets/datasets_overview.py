@@ -25,6 +25,7 @@ from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import READERS, leading
 from lakegate.report.overview_page import (
     NEWEST,
+    SHOWN,
     DatasetsOverview,
     DatasetSummary,
     PlannedStep,
@@ -125,6 +126,7 @@ def _of_index(
         rejected_share=rejected / rows if rows else None,
         broken_rules=tuple(rule.rule for rule in entries[0].rules) if entries else (),
         height=tops[name],
+        anomalies=entries[0].anomalies[:SHOWN] if entries else (),
     )
 
 

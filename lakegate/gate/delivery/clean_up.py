@@ -10,6 +10,7 @@ from typing import Final
 from lakegate.base.errors import ConditionFailed, PortError
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.datasets.delivery_standing import standing_of
 from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import Workload, archived_bytes
 from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of, places_of
@@ -141,7 +142,28 @@ def _facts(turn: DeliveryTurn, delivery: Delivery, latest: Sequence[FinishedDeli
     if row.cost is not None:
         yield "Cost", _cost(row.cost)
     yield from (("Anomaly", anomaly.text) for anomaly in row.anomalies)
+    yield from _replacements(turn, latest)
     yield "The data is at", ", ".join(places_of(turn.gate, delivery))
+
+
+def _replacements(turn: DeliveryTurn, latest: Sequence[FinishedDelivery]) -> Iterator[tuple[str, str]]:
+    """The deliveries in whose place it came, and the one in its place now, as far as the latest ones of its dataset say."""
+    by_height = {entry.height: entry for entry in latest}
+    own = by_height.get(turn.row.height)
+    for height in own.supersedes if own is not None and own.workload == turn.row.id else ():
+        before = by_height.get(height)
+        yield (
+            "Replaces",
+            _other(before.workload, before.at) if before else f"the delivery at height {height} of the ledger",
+        )
+    if any(turn.row.height in entry.supersedes for entry in latest):
+        there = standing_of(turn.gate, turn.pin.dataset, turn.row.height).superseded_by
+        if there is not None:
+            yield "Replaced by", _other(there.workload, there.system_time)
+
+
+def _other(workload: str, at: str) -> str:
+    return f"{workload} of {_time(datetime.fromisoformat(at))}"
 
 
 def _cost(cost: BilledCost) -> str:

@@ -62,15 +62,19 @@ def test_what_needs_somebody_is_the_first_and_what_is_retired_the_last() -> None
         summary("d/new_v1", **QUIET, verdicts=()),
         summary("e/bad_v1", verdicts=(BAD,), broken_rules=("id", "age"), **QUIET),
         summary("f/told_v1"),
+        summary("g/unusual_v1", anomalies=("rows: 112, usual is 1,820 to 2,240",), **QUIET),
     )
     found = overview(*datasets)
 
-    assert [each.dataset[0] for each in found.by_urgency()] == ["c", "e", "f", "b", "d", "a"]
-    assert found.in_words() == "6 datasets: 1 overdue, 1 with a rejected newest delivery, 1 with open causes."
-    assert [each.open for each in found.by_urgency()[:3]] == [
+    assert [each.dataset[0] for each in found.by_urgency()] == ["c", "e", "f", "g", "b", "d", "a"]
+    assert found.in_words() == (
+        "7 datasets: 1 overdue, 1 with a rejected newest delivery, 1 with open causes, 1 with an unusual newest delivery."
+    )
+    assert [each.open for each in found.by_urgency()[:4]] == [
         (),
         ("id", "age"),
         ("Rejected: orders (3 times)", "Late"),
+        ("rows: 112, usual is 1,820 to 2,240",),
     ]
     assert overview(datasets[1]).in_words() == "1 dataset: none needs attention."
 
@@ -101,10 +105,10 @@ def test_a_page_has_a_row_for_each_dataset_with_all_that_is_known() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_texts_of_others_add_no_element_and_no_attribute(text: str) -> None:
-    """Names, owners, versions, causes and rules are text in every position."""
+    """Names, owners, versions, causes, rules and anomalies are text in every position."""
 
     def page(word: str) -> Page:
-        bad = summary("x/bad_v1", word, verdicts=(BAD,), broken_rules=(word,), **QUIET)
+        bad = summary("x/bad_v1", word, verdicts=(BAD,), broken_rules=(word,), anomalies=(word,), **QUIET)
         return Page(render_overview(overview(summary(word=word), bad)))
 
     harmless, hostile = page("plain"), page(text)

@@ -53,6 +53,22 @@ def test_commands_show_what_is_unusual_beside_the_verdict(lakegate: Lakegate, un
     assert lakegate.ok("history", "orders").count("(anomaly)") == 1
 
 
+def test_the_overview_of_all_datasets_shows_it(lakegate: Lakegate, unusual: str, tmp_path: Path) -> None:
+    """Of the newest delivery alone, which was accepted: in the table, the page and the document."""
+    page = tmp_path / "all.html"
+    text = lakegate.ok("report", "--html", str(page))
+    (found,) = lakegate.json("report")["datasets"]
+
+    assert lakegate.json("status", unusual)["verdict"] == "accepted"
+    assert (found["verdicts"][0], found["anomalies"]) == ("accepted", [TEXT])
+    assert text.startswith("1 dataset: 1 with an unusual newest delivery.")
+    assert TEXT in " ".join(text.split())
+    assert TEXT in Page(page.read_text()).text
+    lakegate.delivered(body=b"id,amount\nusual,1\n".ljust(200), name="usual.csv")
+    (later,) = lakegate.json("report")["datasets"]
+    assert later.get("anomalies", []) != [TEXT]
+
+
 def test_the_report_of_the_delivery_shows_it(lakegate: Lakegate, unusual: str, tmp_path: Path) -> None:
     """Among its facts, with every text escaped."""
     file = tmp_path / "delivery.html"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from lakegate.base.errors import AccessDenied, PortError, Throttled
-from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.contract.delivery_policy import DeliveryUnit, Replaces
 from lakegate.gate.delivery import clean_up
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
@@ -17,6 +18,8 @@ from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
+from tests.decisions import recall
+from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LINE, Environment
 from tests.simulation.parts import FOLDER, complete
 from tests.simulation.stage import Fault, Stage, settle
@@ -108,6 +111,30 @@ def test_the_cost_is_shown() -> None:
 
     assert f"{row.cost.money:.6f} USD (" in Page(shown).text
     assert f"prices of {row.cost.dated})" in Page(shown).text
+
+
+def test_what_was_replaced_is_named_on_both_pages() -> None:
+    """That of the later delivery when it is written, that of the earlier one when it is made again; not once it is recalled."""
+    env = Environment()
+    env.publish("1.0.0", "active", replace(PLAN, policy=replace(PLAN.policy, replaces=Replaces.DELIVERY)))
+    stage, uploads = Stage(env, lambda _: Fault.NONE), []
+    for body in (b"good:1", b"good:2"):
+        uploads.append(env.upload(KEY, body))
+        settle(stage)
+    before, after = (env.dependencies.workloads.get(each.workload) for each in uploads)
+
+    def again() -> list[str]:
+        return [Page(clean_up.page_of(env.dependencies, delivery_of(row))).text for row in (before, after)]
+
+    assert f" Replaces {before.id} of 20" in written(env, after).text
+    assert "Replace" not in written(env, before).text
+    assert [word for text in again() for word in ("Replaced by", "Replaces") if word in text] == [
+        "Replaced by",
+        "Replaces",
+    ]
+    assert f" Replaced by {after.id} of 20" in again()[0]
+    drive(env.dependencies, recall(env.dependencies, after.id, "wrong again"))
+    assert "Replaced by" not in again()[0]
 
 
 def test_what_cannot_be_rendered_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
