@@ -36,4 +36,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 def take(seen: ObjectSeen) -> None:
     """Run the use case on one key."""
-    run(intake(dependencies(), seen.bucket, seen.key, seen.version, seen.size), dependencies().clock)
+    run(intake(dependencies(), seen.bucket, seen.key, seen.version, seen.size, seen.at), dependencies().clock)

@@ -44,7 +44,8 @@ class PartVersion(NamedTuple):
     size: int
     checksum: str
     """`<algorithm>:<value>`; empty where the store has none of the whole object."""
-    modified: datetime
+    arrived: datetime
+    """By its event; without one Last-Modified, which is no later than that."""
     current: bool
 
 
@@ -79,13 +80,13 @@ def name_of(key: str) -> str:
 def completed_by_success(versions: Iterable[PartVersion], completed: datetime, before: datetime | None) -> ChosenParts:
     """The parts of the delivery that a version of `_SUCCESS` completes: what was there when it was written.
 
-    `versions`: of one name the newest first. `completed`: when this `_SUCCESS` was written. `before`: when the one before it was
-    written, if that is still there: older objects belong to that one.
+    `versions`: of one name the newest first. `completed`: when this `_SUCCESS` arrived. `before`: when the one before it
+    arrived, if that is still there: objects that arrived earlier belong to that one.
     """
     parts = []
     for newest, of_name in _by_name(versions):
-        in_time = [version for version in of_name if version.modified <= completed]
-        if in_time and newest.current and (before is None or in_time[0].modified > before):
+        in_time = [version for version in of_name if version.arrived <= completed]
+        if in_time and newest.current and (before is None or in_time[0].arrived > before):
             parts.append(in_time[0])
     return _counted(
         parts, f"`{SUCCESS}` completes a folder without objects: write the data before it, directly into its folder"

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
@@ -45,6 +46,8 @@ class ObjectSeen:
     """Its version id; empty where the event names none."""
     size: int = 0
     """Bytes; 0 where the event does not say."""
+    at: datetime | None = None
+    """When it was there; None where the event does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,16 @@ def landed_object(event: dict[str, Any]) -> ObjectSeen:
     require(event, "detail.version", {"0"}, RefusalReason.UNKNOWN_VERSION)
     key = checked_key(text_at(event, "detail.object.key"), "$.detail.object.key")
     bucket = checked_bucket(text_at(event, "detail.bucket.name"), "$.detail.bucket.name")
-    return ObjectSeen(bucket, key, *version_of(event["detail"]["object"], "version-id"))
+    return ObjectSeen(bucket, key, *version_of(event["detail"]["object"], "version-id"), _time_of(event))
+
+
+def _time_of(event: dict[str, Any]) -> datetime | None:
+    """The time of an event; None where it has none, or in another form than RFC 3339 with a zone: it is not necessary."""
+    try:
+        at = datetime.fromisoformat(event["time"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return at if at.tzinfo else None
 
 
 def checked_key(key: str, path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from lakegate.gate.delivery.delivery_row import (
     workload_row,
 )
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.ports import Message
+from lakegate.gate.ports import Message, ObjectVersion
 from lakegate.gate.table import (
     MOST_WRITES,
     AllOf,
@@ -46,6 +46,7 @@ from lakegate.gate.table import (
     Without,
     Write,
     all_readable,
+    batched_rows,
     due_at,
     instant,
     read_row,
@@ -156,6 +157,61 @@ class Workloads:
 def producer_key(dataset: str, prefix: str) -> RowKey:
     """The key of the mark that a delivery of a producer to a dataset was accepted."""
     return workloads_key("producer", producer_id(dataset, prefix))
+
+
+# ---- When objects of folders were there ----
+
+
+ARRIVAL_LIFE: Final = timedelta(days=90)
+"""The time for which an arrival is kept: parts wait for their delivery for a week at most."""
+
+
+class Arrival(NamedTuple):
+    """When an object was there, as far as anybody knows."""
+
+    seen: datetime
+    """The first time that a worker found it: it was there then, and perhaps long before."""
+    announced: datetime | None = None
+    """The time of its event, which is when it was there; None: nobody got the event so far."""
+
+    def time_of(self, version: ObjectVersion) -> datetime:
+        """When a version arrived: the time of its event.
+
+        Without one: Last-Modified of an object that came in one request; of one that came in parts, whose Last-Modified is when
+        that began, the first sighting.
+        """
+        return self.announced or (self.seen if version.came_in_parts else version.modified)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Arrivals of the objects of folders, by the ids that they have as workloads.
+
+    That of an object that is a delivery by itself is in its row.
+    """
+
+    table: Tables
+
+    def note(self, workload: str, seen: datetime, announced: datetime | None = None) -> None:
+        """Keep the time of the event, and that of a sighting unless there was one before."""
+        sets = {"announced": instant(announced)} if announced else {}
+        defaults = {"seen": instant(seen), "expires": int((seen + ARRIVAL_LIFE).timestamp())}
+        self.table.write(Update(arrival_key(workload), sets=sets, defaults=defaults))
+
+    def of(self, workloads: Iterable[str]) -> dict[str, Arrival]:
+        """Those that were noted."""
+        rows = batched_rows(self.table, [arrival_key(each) for each in workloads])
+        return dict(all_readable(self.table, rows, _arrival))
+
+
+def arrival_key(workload: str) -> RowKey:
+    """The key of the arrival of an object."""
+    return workloads_key("arrival", workload)
+
+
+def _arrival(row: Row) -> tuple[str, Arrival]:
+    announced = datetime.fromisoformat(row.text("announced")) if row.has("announced") else None
+    return row.key.identity, Arrival(datetime.fromisoformat(row.text("seen")), announced)
 
 
 # ---- Which workloads are due, who owns a content, and where listings stopped ----

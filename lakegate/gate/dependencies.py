@@ -23,7 +23,7 @@ from lakegate.gate.datasets.dataset_states import (
 )
 from lakegate.gate.delivery.delivery_row import IDENTIFIER, Waiting, Workload, archived_row
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, Terms, terms_of
-from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
+from lakegate.gate.delivery_store import Agenda, Arrivals, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.effects import Alarm, Steps, run
 from lakegate.gate.lake_layout import row_key
 from lakegate.gate.ledger.ledger_store import History, Ledger
@@ -162,6 +162,11 @@ class Dependencies:
         return Workloads(self.table, self._archived)
 
     @cached_property
+    def arrivals(self) -> Arrivals:
+        """When the objects of folders were there."""
+        return Arrivals(self.table)
+
+    @cached_property
     def agenda(self) -> Agenda:
         """Due rows, claims on contents, cursors."""
         return Agenda(self.table)
@@ -253,10 +258,13 @@ class Dependencies:
         """For a caller who does not carry on what it writes: the next sweep finds it due at once."""
         return replace(self, timing=replace(self.timing, lease=timedelta()))
 
-    def may_deliver(self, version: ObjectVersion) -> bool:
-        """Whether an object of the landing bucket is for this stack: below its prefix, and not from before it was made."""
+    def may_deliver(self, version: ObjectVersion, announced: datetime | None = None) -> bool:
+        """Whether an object of the landing bucket is for this stack: below its prefix, and not from before it was made.
+
+        `announced`: the time of its event. Without one nobody knows whether an upload that began before ended after.
+        """
         since = self.takes_since()
-        is_before = since is not None and version.modified < since
+        is_before = since is not None and (announced or version.modified) < since
         return version.key.startswith(self.places.landing_prefix) and not is_before
 
     def taken_out(self) -> list[UnreadableItem]:

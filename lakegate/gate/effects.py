@@ -30,6 +30,7 @@ class Effect(StrEnum):
     ANNOUNCE = "announce a delivery"
     HINT = "give intake the hint that an object landed"
     LINK = "link an announcement to its workload"
+    NOTE_ARRIVAL = "note when an object of a folder was there"
     CLAIM = "claim the version"
     PIN = "pin contract and source"
     WRITE_PARTS = "write a list of parts"

@@ -141,10 +141,16 @@ class ObjectVersion(NamedTuple):
     checksum: str
     """`<algorithm>:<value>` of the full object; empty where the writer gave none."""
     modified: datetime
+    """Last-Modified: of an object that came in parts, when its upload began. It may have been there much later."""
     current: bool = True
     """The version a read without version id would see."""
     corrects: str = ""
     """The delivery that it corrects, as its writer states it in its metadata: any text. Listings have none."""
+
+    @property
+    def came_in_parts(self) -> bool:
+        """Whether it was uploaded in parts: the ETag of such an object ends with their number (S3 guide, ETag)."""
+        return "-" in self.etag
 
 
 CORRECTS: Final = "lakegate-corrects"

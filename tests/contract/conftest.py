@@ -20,7 +20,7 @@ from lakegate.features.revalidation.revalidation import RevalidationState
 from lakegate.features.validator_api.validation_run import Validations
 from lakegate.features.workflows.callbacks import Callbacks
 from lakegate.gate.datasets.dataset_states import DatasetRowStore, dataset_deadlines, dataset_lifecycles
-from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
+from lakegate.gate.delivery_store import Agenda, Arrivals, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion, SigningKeys
 from lakegate.gate.registry.registry_store import Registry
@@ -58,6 +58,7 @@ class Ports:
         self.land = land
         """A producer's upload, with the checksum of this algorithm; `composite`: in parts, with one of each part."""
         self.workloads, self.agenda, self.outbox = Workloads(table), Agenda(table), Outbox(table)
+        self.arrivals = Arrivals(table)
         self.batches, self.pauses = Batches(table), Pauses(table)
         self.ledger, self.history = Ledger(table), History(table)
         self.registry = Registry(table, "landing")

@@ -18,7 +18,7 @@ from lakegate.gate.delivery.delivery_row import (
     Workload,
 )
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery_store import Batch, Expected, Member, Pause
+from lakegate.gate.delivery_store import Arrival, Batch, Expected, Member, Pause, arrival_key
 from lakegate.gate.ledger.blocks import (
     GENESIS,
     Block,
@@ -64,7 +64,15 @@ def test_a_row_is_read_as_it_was_written(ports: Ports) -> None:
         FailedAttempt(2, "", FailureCause.TOKEN_TAKEN, SOON),
     )
     full = DECIDED._replace(
-        not_before=NOW, deadline=SOON, replay_of="w0", landed=SOURCE, parts=SOURCE, run="r", first=1, limit=4
+        not_before=NOW,
+        deadline=SOON,
+        arrived=NOW,
+        replay_of="w0",
+        landed=SOURCE,
+        parts=SOURCE,
+        run="r",
+        first=1,
+        limit=4,
     )
     answer = ApprovalAnswer("arn", approved=False, reason="a reason", at="2026-11-21T11:30:00.000000Z")
     full = full._replace(failed=failed, batch="b" * 64, candidate=DECISION, answer=answer)
@@ -100,6 +108,22 @@ def test_a_write_needs_state_and_attempt(ports: Ports, expected: Expected) -> No
     assert ports.workloads.get("w1") == ROW
     assert ports.outbox.pending(10) == ()
     assert ports.agenda.owner("c") is None
+
+
+def test_the_first_sighting_of_an_object_stays_and_its_event_is_added(ports: Ports) -> None:
+    """Whoever sees it later changes nothing; the time of its event is kept whenever it comes, and for three months at most."""
+    ports.arrivals.note("w1", NOW)
+    ports.arrivals.note("w1", SOON)
+    sighted = ports.arrivals.of(["w0", "w1"])
+    ports.arrivals.note("w1", SOON, NOW - timedelta(hours=1))
+    ports.arrivals.note("w2", SOON, NOW)
+    ports.arrivals.note("w1", SOON)
+
+    assert sighted == {"w1": Arrival(NOW)}
+    assert ports.arrivals.of(["w2", "w1"]) == {"w1": Arrival(NOW, NOW - timedelta(hours=1)), "w2": Arrival(SOON, NOW)}
+    row = ports.table.get(arrival_key("w1"))
+    assert row is not None
+    assert row.number("expires") == int((NOW + timedelta(days=90)).timestamp())
 
 
 def test_a_message_of_no_state_is_added_once(ports: Ports) -> None:

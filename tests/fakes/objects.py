@@ -136,9 +136,13 @@ class MemoryObjects:
             self.content_types[written.version] = content_type
         return written
 
-    def land(self, to: Address, body: bytes, algorithm: str) -> ObjectVersion:
-        """A producer's put, with the checksum that its program chose; empty: one of each part, none of the whole."""
-        return self._write(to, body, f'"{_digest(body)[:32]}"', checksum(body, algorithm))
+    def land(self, to: Address, body: bytes, algorithm: str, took: timedelta = timedelta()) -> ObjectVersion:
+        """A producer's upload, with the checksum that its program chose; empty: one of each part, none of the whole.
+
+        One in parts took some time, and Last-Modified says when it began.
+        """
+        parts = "" if algorithm and not took else "-2"
+        return self._write(to, body, f'"{_digest(body)[:32]}{parts}"', checksum(body, algorithm), took)
 
     def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False, tag: str = "") -> ObjectVersion:
         """A new version with the bytes of another, if its conditions hold."""
@@ -204,14 +208,17 @@ class MemoryObjects:
         if etag is not None and (current is None or current.etag != etag):
             raise ConditionFailed("etag")
 
-    def _write(self, to: Address, body: bytes, etag: str, checksum: str) -> ObjectVersion:
+    def _write(
+        self, to: Address, body: bytes, etag: str, checksum: str, took: timedelta = timedelta()
+    ) -> ObjectVersion:
         self._written += 1
         self.touched.append((to.bucket, to.key))
         version = f"v{self._written}"
-        described = ObjectVersion(to.bucket, to.key, version, etag, len(body), checksum, self._clock.now())
+        now = self._clock.now()
+        described = ObjectVersion(to.bucket, to.key, version, etag, len(body), checksum, now - took)
         stored = self.buckets[to.bucket].setdefault(to.key, [])
         if stored:
-            self._replaced[stored[-1].version] = described.modified
+            self._replaced[stored[-1].version] = now
         stored.append(Stored(self._written, version, described, body))
         return described
 

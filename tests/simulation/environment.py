@@ -74,6 +74,8 @@ class Upload:
     body: bytes
     workload: str
     """Its id, by the formula of docs/ledger.md and not by the code under test."""
+    arrived: datetime
+    """When its upload was complete."""
     deleted: bool = False
     refusal: type[PortError] | None = None
     """How S3 refused to read it when it landed, for a reason that a person removes."""
@@ -205,10 +207,12 @@ class Environment:
         publication = Publication("orders", version, status, f"contracts/{version}", (route,), plans=plans)
         self.memory.registry.publish(publication)
 
-    def upload(self, key: str, body: bytes, algorithm: str = "sha256") -> Upload:
-        version = self.memory.objects.land(Address(LANDING, key), body, algorithm)
+    def upload(self, key: str, body: bytes, algorithm: str = "sha256", took: timedelta | None = None) -> Upload:
+        """An upload that is complete now; one whose checksum is of its parts took an hour, unless it is said otherwise."""
+        took = (timedelta() if algorithm else timedelta(hours=1)) if took is None else took
+        version = self.memory.objects.land(Address(LANDING, key), body, algorithm, took)
         identity = hashlib.sha256(f"{LANDING}\0{key}\0{version.version}".encode()).hexdigest()
-        upload = self.by_version[version.version] = Upload(version, body, identity)
+        upload = self.by_version[version.version] = Upload(version, body, identity, self.memory.clock.now())
         self.uploads.append(upload)
         self.inbox.append(("landed", f"{key}\0{version.version}"))
         return upload

@@ -23,7 +23,7 @@ from tests.simulation.stage import KINDS, Fault, Stage, settle
 from tests.simulation.workflows import ASKING, DATED, waiting
 
 KEY = f"{PREFIX}day.csv"
-OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS}
+OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS, Effect.NOTE_ARRIVAL}
 """Effects of deliveries of several objects, which tests/simulation/parts.py plays."""
 OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.RESUME}
 PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}

@@ -14,6 +14,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
 from lakegate.gate.delivery.delivery_row import Workload
@@ -44,6 +45,10 @@ class PartsScenario:
     """What the producer does at the end instead of completing the delivery."""
     before: tuple[tuple[Effect, Callable[[Environment], None]], ...] = ()
     """What it does right before an effect first happens."""
+    later: tuple[Callable[[Environment], None], ...] = ()
+    """What it does after the first sweep, after the second one, and so on."""
+    quiet: int = 10
+    """Minutes."""
     endings: tuple[Ending, ...] = ()
     on_reject: OnReject = OnReject.FILE
     may_end: tuple[dict[str, int], ...] = ()
@@ -110,6 +115,32 @@ def _third(env: Environment) -> None:
     env.upload(f"{FOLDER}2.csv", b"good:3")
 
 
+def _slow(env: Environment) -> None:
+    """An upload in parts, which began with the others, ends two hours later."""
+    env.upload(f"{FOLDER}z.csv", b"good:slow", took=timedelta(minutes=120))
+
+
+def _another(env: Environment) -> None:
+    env.upload(f"{FOLDER}y.csv", b"good:another")
+
+
+def _of_the_next(env: Environment) -> None:
+    """A part of the next delivery began before this one was completed, and ends after it; then the next one is complete."""
+    env.memory.clock.sleep(60)
+    env.upload(f"{FOLDER}z.csv", b"good:slow", took=timedelta(hours=1))
+    env.memory.clock.sleep(60)
+    complete(env, DeliveryUnit.SUCCESS)
+
+
+def _for_a_day(env: Environment) -> None:
+    """An upload that took longer than parts wait for their delivery."""
+    env.upload(f"{FOLDER}z.csv", b"good:slow", took=timedelta(hours=25))
+
+
+def _completed(env: Environment) -> None:
+    complete(env, DeliveryUnit.SUCCESS)
+
+
 S, M, Q = DeliveryUnit.SUCCESS, DeliveryUnit.MANIFEST, DeliveryUnit.QUIET
 TWO = (b"good:1", b"good:2")
 ONE_OF = {"PUBLISHED": 1}
@@ -141,6 +172,11 @@ PARTS_SCENARIOS = (
         before=((Effect.MARK_STAGED, _late),),
         endings=(Ending.HUNG,),
     ),
+    PartsScenario("slow part of a quiet folder", Q, TWO, ONE_OF, act=_never, later=(_slow, _another), quiet=200),
+    PartsScenario(
+        "slow part of the next delivery", S, TWO, {"PUBLISHED": 2}, before=((Effect.MARK_STAGED, _of_the_next),)
+    ),
+    PartsScenario("part that took a day", S, TWO, ONE_OF, act=_for_a_day, later=(_completed,)),
 )
 
 
@@ -286,7 +322,7 @@ def _played(scenario: PartsScenario, planned: tuple[Effect, int, Fault] | None, 
         return planned[2] if planned is not None and is_it else Fault.NONE
 
     env = Environment(list(scenario.endings))
-    policy = replace(PLAN.policy, delivery=scenario.unit, on_reject=scenario.on_reject)
+    policy = replace(PLAN.policy, delivery=scenario.unit, on_reject=scenario.on_reject, quiet_minutes=scenario.quiet)
     env.publish("1.0.0", "active", replace(PLAN, policy=policy))
     stage = Stage(env, fault_at, trace)
     promises = PartsPromises(env)
@@ -299,29 +335,32 @@ def _played(scenario: PartsScenario, planned: tuple[Effect, int, Fault] | None, 
         complete(env, scenario.unit)
     else:
         scenario.act(env)
-    _settle(stage, promises)
+    _settle(stage, promises, scenario.later)
     ends = dict(Counter(str(row.state) for row in promises.rows() if row.state is not State.GONE))
     assert ends in (scenario.ends, *scenario.may_end), f"{scenario.name} ended {ends}"
     return PartsPlayed(ends, stage.counted)
 
 
-def _settle(stage: Stage, promises: PartsPromises) -> None:
+def _settle(stage: Stage, promises: PartsPromises, later: tuple[Callable[[Environment], None], ...]) -> None:
     """Sweeps, ninety minutes apart until a day is over, then until everything has ended."""
     for turn in range(ENOUGH_SWEEPS):
-        while stage.workers or stage.env.inbox:
-            if stage.workers:
-                stage.step(stage.workers[0])
-            else:
-                stage.deliver(0)
+        _drain(stage)
+        for act in later[turn - 1 : turn] if turn else ():
+            act(stage.env)
+            _drain(stage)
         stage.sweep(HOUR * (25 if turn == 4 else 2))
         while stage.asleep:
             stage.wake()
+    _drain(stage)
+    promises.kept_in_the_end()
+
+
+def _drain(stage: Stage) -> None:
     while stage.workers or stage.env.inbox:
         if stage.workers:
             stage.step(stage.workers[0])
         else:
             stage.deliver(0)
-    promises.kept_in_the_end()
 
 
 def faults_of(scenario: PartsScenario) -> Iterator[tuple[Effect, int, Fault]]:

@@ -41,7 +41,7 @@ class PausePromises:
         upload = self.env.by_version[(row.landed or row.source).version]
         if not there or not upload.routed:
             yield "a delivery was held whose line is not paused"
-        if not row.replay_of and not upload.deleted and row.due_at != upload.version.modified:
+        if not row.replay_of and row.due_at != row.arrived:
             yield "a held delivery does not have the time at which it landed"
         assert row.due_at is not None
         self.arrived[row.id] = row.due_at

@@ -309,7 +309,8 @@ class Promises:
             raise Violation("P3", "a link was changed")
 
     def _began(self, row: Workload) -> None:
-        if self.upload_of(row).ignored:
+        upload = self.upload_of(row)
+        if upload.ignored:
             raise Violation("P1", "an object beside the data became a workload")
         if row.state is not S.RECEIVED:
             raise Violation("P6", f"a workload begins as {row.state}")
@@ -320,6 +321,10 @@ class Promises:
         known[about] = row.id
         if row.replay_of:
             self.replayed.append((self.rows[row.replay_of], row))
+        elif row.arrived is None or not upload.arrived <= row.arrived <= self.env.memory.clock.now():
+            raise Violation("P3", "a workload has another time of arrival than its event, or its first sighting")
+        elif row.arrived != upload.arrived and not upload.version.came_in_parts:
+            raise Violation("P3", "a workload has another time of arrival than the upload, which is known")
 
     def _archived(self, row: Workload) -> None:
         """P1: a row that may leave the table is of a closed delivery, whose upload is not there, and stands in the archive."""
@@ -726,7 +731,8 @@ class Promises:
         """What no route covers is in the chain, and in the folder, of the day on which it landed."""
         if row.replay_of or block.plan:
             return
-        day = self.upload_of(row).version.modified.date().isoformat()
+        assert row.arrived is not None
+        day = row.arrived.date().isoformat()
         if block.chain != f"_unrouted/{day}" or any(f"/ingest_date={day}/" not in each.key for each in block.objects):
             raise Violation("P3", "an unrouted delivery is in the chain or the folder of another day")
 

@@ -178,7 +178,8 @@ class Stage:
     def _taken_in(self, key: str, version: str) -> Steps[Turn]:
         """Intake of an event; what it has looked for is remembered once it ends well. Then what waits is started."""
         upload = self.env.by_version.get(version)
-        yield from intake(self.env.dependencies, "landing", key, version, upload.version.size if upload else 0)
+        said = (upload.version.size, upload.arrived) if upload else ()
+        yield from intake(self.env.dependencies, "landing", key, version, *said)
         self.env.looked_for.add(version)
         return (yield from start_waiting(self.env.dependencies))
 
@@ -215,7 +216,8 @@ class Stage:
             now = self.env.memory.clock.now()
             rows = [row for row in self.env.memory.workloads.values() if row.state in COPIED]
             late = [row for row in rows if row.due_at is not None and row.due_at <= now]
-            if not any(self.env.by_version[(row.landed or row.source).version].deleted for row in late):
+            uploads = (self.env.by_version.get((row.landed or row.source).version) for row in late)
+            if not any(upload.deleted for upload in uploads if upload):  # what time completed is no upload
                 return
             self.log("the sweep that comes every five minutes is not disturbed")
             self.start("sweep", sweep(self.env.dependencies))

@@ -51,7 +51,7 @@ def compare(turn: DeliveryTurn, result: Result, supersedes: tuple[int, ...] = ()
     """
     plan = read_plan(turn.plan)
     found = numbers_of(plan, result)
-    landed = instant_of(turn.pin.modified or turn.pin.judging_time)
+    landed = instant_of(turn.pin.arrived or turn.pin.judging_time)
     stored = {"landed": moment(landed), "of": {of.key: number for of, number in found.items()}}
     row = turn.row._replace(extensions=json.dumps(json.loads(turn.row.extensions) | {NUMBERS: stored}))
     if plan.policy.anomalies is Anomalies.IGNORE:

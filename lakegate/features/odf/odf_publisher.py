@@ -164,9 +164,7 @@ def _snapshot(turn: DeliveryTurn, dataset: str, terms: SliceTerms, end: int) -> 
     pin, time = turn.pin, None
     if terms.snapshot_time:
         time = time_in(terms.snapshot_time, turn.row.landing_key)
-    known = (
-        moment(time) if time else "" if terms.snapshot_time else pin.modified or moment(instant_of(pin.judging_time))
-    )
+    known = moment(time) if time else "" if terms.snapshot_time else pin.arrived or moment(instant_of(pin.judging_time))
     slices = [
         PublishedSlice(f"s3://{turn.gate.places.lake}/{each.key}", each.offset, each.rows)
         for accepted in (newest_accepted(turn.gate, dataset, MAX_INTEGER) if end else ())

@@ -226,7 +226,7 @@ class Pin:
     status: str = ""
     """Of version and dataset at the judging time, the stricter one (`lakegate.gate.datasets.dataset_states.DatasetStatus`)."""
     ingest_date: str = ""
-    """UTC date of the version's LastModified."""
+    """UTC date on which it arrived."""
     judging_time: str = ""
     """RFC 3339, UTC; what "now" means to rules."""
     references: tuple[Referred, ...] = ()
@@ -236,8 +236,8 @@ class Pin:
     """Whether the dataset had accepted a delivery of this producer; asked only if the dataset was in sunset."""
     warning: str = ""
     """The warning of the delivery because of the status; empty if there is none."""
-    modified: str = ""
-    """The time when what landed was modified, or its last part was there: RFC 3339, UTC, six decimals; empty in older rows."""
+    arrived: str = field(default="", metadata={DOCUMENT_NAME: "modified"})
+    """The time when what landed, or its last part, was there: RFC 3339, UTC, six decimals; empty in older rows."""
     corrects: str = ""
     """The rejected delivery of the dataset that its producer says it corrects: known to exist, and no right to anything."""
 
@@ -414,6 +414,8 @@ class Workload(NamedTuple):
     """When the row of a finished delivery leaves the table, in seconds since 1970; 0: it stays. It is archived before."""
     unnamed_copy: str = ""
     """Key of a copy in staging that a worker of an earlier round may have made, although the row came to name none."""
+    arrived: datetime | None = None
+    """As `Arrival` finds it, when it was claimed; None in older rows, and of a delivery that only time completes."""
     archived: bool = False
     """Whether the row was read from the archive: it has left the table, and nothing changes it any more."""
 
@@ -591,7 +593,7 @@ def _readers() -> Mapping[str, Callable[[Any], Any]]:
     """By the name of a member of the row, the function that reads it."""
     hints = get_type_hints(Workload, include_extras=True)
     times: dict[str, Callable[[Any], Any]] = {
-        **dict.fromkeys(("not_before", "deadline"), datetime.fromisoformat),
+        **dict.fromkeys(("not_before", "deadline", "arrived"), datetime.fromisoformat),
         "failed": lambda parts: tuple(map(_failed, parts)),
     }
     return {name: times.get(name) or decoder(hints[name], strict=False) for name in hints if name not in _BESIDE}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import (
@@ -27,6 +29,7 @@ from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.small_file_batches import staging_key
 from lakegate.gate.delivery.transition import DeliveryTurn
+from lakegate.gate.delivery_store import Arrival
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import ObjectVersion, every_version
 
@@ -93,26 +96,64 @@ def collect_parts(turn: DeliveryTurn, terms: Terms) -> PartList | None:
     Raises NotFound where nothing is left to deliver, and UnreadableSource.
     """
     source = turn.row.source
-    listed = list(versions(turn.gate, source.bucket, folder_of(source.key)))
+    folder = _Folder.of(turn.gate, source.bucket, folder_of(source.key))
     with of_the_source():
         match DeliveryUnit(turn.row.completed_by):
             case DeliveryUnit.SUCCESS:
-                chosen = _by_success(turn, listed)
+                chosen = _by_success(turn, folder)
             case DeliveryUnit.MANIFEST:
-                chosen = _by_manifest(turn, terms, listed)
+                chosen = _by_manifest(turn, terms, folder)
             case _:
-                chosen = _by_quiet(turn, terms, listed)
+                chosen = _by_quiet(turn, terms, folder)
         if chosen.is_waiting:
             return None
-        at = {(version.key, version.version): version for version in listed}
-        folder = folder_of(source.key)
-        wanted = [at[folder + part.name, part.version] for part in chosen.parts]
+        at = {(name_of(version.key), version.version): version for version in folder.listed}
+        wanted = [at[part.name, part.version] for part in chosen.parts]
         try:
             described = [_described(turn.gate, version) for version in wanted]
         except NotFound:
             return None  # deleted meanwhile: the next look lists the folder again
     corrects = described[0].corrects if described else ""
     return PartList(tuple(map(SourceObject.of, described)), chosen.problems, corrects)
+
+
+class _Folder(NamedTuple):
+    """The versions of the objects directly in a folder, and what is known of their arrival."""
+
+    listed: list[ObjectVersion]
+    arrivals: dict[str, Arrival]
+
+    @classmethod
+    def of(cls, dependencies: Dependencies, bucket: str, folder: str) -> _Folder:
+        """As it is now."""
+        listed = list(versions(dependencies, bucket, folder))
+        return cls(listed, dependencies.arrivals.of(map(_identity, listed)))
+
+    def announced(self, version: ObjectVersion) -> datetime | None:
+        """The time of its event; None where nobody got it so far."""
+        arrival = self.arrivals.get(_identity(version))
+        return arrival.announced if arrival else None
+
+    def plain(self, version: ObjectVersion) -> PartVersion:
+        """One version as the rules of deliveries see it."""
+        arrived = self.announced(version) or version.modified
+        name = name_of(version.key)
+        return PartVersion(name, version.version, version.size, version.checksum, arrived, version.current)
+
+    def data(self, dependencies: Dependencies, delivery: DeliveryUnit) -> list[ObjectVersion]:
+        """Without what is no part: ignored keys, what completes a delivery, objects from before the stack."""
+        ignored, last = dependencies.places.ignored, COMPLETED_BY.get(delivery)
+        return [
+            version
+            for version in self.listed
+            if not is_ignored(version.key, version.size, ignored)
+            and name_of(version.key) != last
+            and dependencies.may_deliver(version, self.announced(version))
+        ]
+
+
+def _identity(version: ObjectVersion) -> str:
+    return workload_id(version.bucket, version.key, version.version)
 
 
 def versions(dependencies: Dependencies, bucket: str, folder: str) -> Iterator[ObjectVersion]:
@@ -132,73 +173,60 @@ def is_unfinished(dependencies: Dependencies, bucket: str, folder: str, delivery
     return False
 
 
-def _by_success(turn: DeliveryTurn, listed: list[ObjectVersion]) -> ChosenParts:
-    of_marker = [version for version in listed if version.key == turn.row.source.key]
+def _by_success(turn: DeliveryTurn, folder: _Folder) -> ChosenParts:
+    of_marker = [version for version in folder.listed if version.key == turn.row.source.key]
     place = next((at for at, version in enumerate(of_marker) if version.version == turn.row.source.version), None)
     if place is None or not of_marker[0].current:
         raise NotFound  # withdrawn by its producer
-    earlier = (version.modified for version in of_marker[place + 1 :] if not _is_gone(turn.gate, version))
-    before = next(earlier, None)
-    free = _free(turn, listed)
-    return completed_by_success(map(_plain, free), of_marker[place].modified, before)
+    earlier = (version for version in of_marker[place + 1 :] if not _is_gone(turn.gate, version))
+    completed, *before = (folder.plain(version).arrived for version in (of_marker[place], *islice(earlier, 1)))
+    parts = map(folder.plain, _free(turn, folder))
+    return completed_by_success(parts, completed, before[0] if before else None)
 
 
 def _is_gone(dependencies: Dependencies, version: ObjectVersion) -> bool:
     """Whether a marker completed nothing, because its producer withdrew it."""
-    row = dependencies.workloads.claimed(workload_id(version.bucket, version.key, version.version))
+    row = dependencies.workloads.claimed(_identity(version))
     return row is not None and row.state is State.GONE
 
 
-def _by_manifest(turn: DeliveryTurn, terms: Terms, listed: list[ObjectVersion]) -> ChosenParts:
+def _by_manifest(turn: DeliveryTurn, terms: Terms, folder: _Folder) -> ChosenParts:
     manifest = turn.gate.objects.head(turn.row.source.address)
     body = turn.gate.objects.read(turn.row.source.address, 0, MAX_BYTES + 1)
-    data = _data(turn.gate, listed, DeliveryUnit.MANIFEST)
-    may_arrive = turn.now < manifest.modified + terms.parts_within
-    return completed_by_manifest([_compared(turn.gate, version) for version in data], body, may_arrive=may_arrive)
+    compared = [
+        folder.plain(version)._replace(
+            checksum=_described(turn.gate, version).checksum
+        )  # which a listing does not contain
+        for version in folder.data(turn.gate, DeliveryUnit.MANIFEST)
+    ]
+    known = folder.arrivals.get(turn.row.id)
+    may_arrive = turn.now < (known.time_of(manifest) if known else manifest.modified) + terms.parts_within
+    return completed_by_manifest(compared, body, may_arrive=may_arrive)
 
 
-def _by_quiet(turn: DeliveryTurn, terms: Terms, listed: list[ObjectVersion]) -> ChosenParts:
-    free = _free(turn, listed)
-    chosen = completed_by_quiet(map(_plain, free))
+def _by_quiet(turn: DeliveryTurn, terms: Terms, folder: _Folder) -> ChosenParts:
+    free = _free(turn, folder)
+    chosen = completed_by_quiet(map(folder.plain, free))
     if not chosen.parts:
         raise NotFound
-    newest = max(version.modified for version in free)
+    unseen = Arrival(turn.now)
+    newest = max(folder.arrivals.get(_identity(version), unseen).time_of(version) for version in free)
     return chosen._replace(is_waiting=turn.now < newest + terms.quiet)
 
 
-def _free(turn: DeliveryTurn, listed: list[ObjectVersion]) -> list[ObjectVersion]:
+def _free(turn: DeliveryTurn, folder: _Folder) -> list[ObjectVersion]:
     """Without what belongs to another delivery of the folder already."""
-    data = _data(turn.gate, listed, DeliveryUnit(turn.row.completed_by))
+    data = folder.data(turn.gate, DeliveryUnit(turn.row.completed_by))
     return [version for version in data if not _is_taken(turn, version)]
 
 
 def _is_taken(turn: DeliveryTurn, version: ObjectVersion) -> bool:
     part = SourceObject.of(version)
-    own = workload_id(part.bucket, part.key, part.version)
+    own = _identity(version)
     free = (
         {None, turn.row.id} if DeliveryUnit(turn.row.completed_by) is DeliveryUnit.QUIET else {None, turn.row.id, own}
     )
     return turn.owner_of(part) not in free
-
-
-def _data(dependencies: Dependencies, listed: list[ObjectVersion], delivery: DeliveryUnit) -> list[ObjectVersion]:
-    ignored, last = dependencies.places.ignored, COMPLETED_BY.get(delivery)
-    return [
-        version
-        for version in listed
-        if not is_ignored(version.key, version.size, ignored) and name_of(version.key) != last
-    ]
-
-
-def _plain(version: ObjectVersion) -> PartVersion:
-    return PartVersion(
-        name_of(version.key), version.version, version.size, version.checksum, version.modified, version.current
-    )
-
-
-def _compared(dependencies: Dependencies, version: ObjectVersion) -> PartVersion:
-    """With its checksum, which a listing does not contain."""
-    return _plain(version)._replace(checksum=_described(dependencies, version).checksum)
 
 
 def _described(dependencies: Dependencies, version: ObjectVersion) -> ObjectVersion:

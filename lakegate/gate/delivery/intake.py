@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, folder_of, name_of
@@ -16,6 +17,7 @@ from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.find_landed_data import is_unfinished
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
+from lakegate.gate.delivery_store import Arrival
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import ObjectVersion
@@ -23,34 +25,41 @@ from lakegate.gate.registry.routes import candidates, covering
 from lakegate.gate.waiting import note_wait
 
 
-def intake(dependencies: Dependencies, bucket: str, key: str, version: str = "", size: int = 0) -> Steps[None]:
+def intake(  # noqa: PLR0913, PLR0917 - what an event says
+    dependencies: Dependencies, bucket: str, key: str, version: str = "", size: int = 0, at: datetime | None = None
+) -> Steps[None]:
     """An event is only a hint: claim every unclaimed version of the key, and advance each.
 
     `version` and `size` of the event are used where the bucket has no such version any more: a delivery that was deleted
-    before intake saw it is claimed, too, and counts as gone.
+    before intake saw it is claimed, too, and counts as gone. `at`, its time, is when the version arrived.
     Raises InputError for another bucket than landing, and for a version that cannot be judged safely.
     """
     if bucket != dependencies.places.landing:
         raise InputError("intake reads the landing bucket only")
     is_deleted = bool(version)
+    at = min(at, dependencies.now) if at else None  # whose clock is fast makes nobody wait
     for each in _versions(dependencies, key):
         is_deleted = is_deleted and each.version != version
-        yield from admit(dependencies, each)
+        yield from admit(dependencies, each, at if each.version == version else None)
     if is_deleted:
-        now = dependencies.now
-        deleted = ObjectVersion(bucket, key, version, "", size, "", now, current=False)
-        yield from admit(dependencies, deleted, is_deleted=True)
+        deleted = ObjectVersion(bucket, key, version, "", size, "", at or dependencies.now, current=False)
+        yield from admit(dependencies, deleted, at, is_deleted=True)
 
 
-def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: bool = False) -> Steps[None]:
+def admit(
+    dependencies: Dependencies, version: ObjectVersion, announced: datetime | None = None, *, is_deleted: bool = False
+) -> Steps[None]:
     """Claim one version if it is unclaimed and no key beside the data, and advance it.
 
+    `announced`: the time of its event, which is when it arrived; without one, see `Arrival`.
     A part of a delivery of several is claimed once its delivery is complete; one that was deleted before is part of none.
     Features of the point `claims` are called before the claim: what is claimed may be finished and deleted before anybody sees
     its key again.
     """
     ignored = is_ignored(version.key, version.size, dependencies.places.ignored)
-    if not dependencies.may_deliver(version) or (ignored and name_of(version.key) not in COMPLETED_BY.values()):
+    if not dependencies.may_deliver(version, announced) or (
+        ignored and name_of(version.key) not in COMPLETED_BY.values()
+    ):
         return
     identity = workload_id(version.bucket, version.key, version.version)
     if dependencies.workloads.claimed(identity) or (is_deleted and dependencies.workloads.find(identity)):
@@ -58,14 +67,17 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
     if version.version == "null" and not ignored:
         raise InputError("the landing bucket is not versioned: a version that can change cannot be judged")
     terms = _terms(dependencies, version, identity)
-    completes = name_of(version.key) == COMPLETED_BY.get(terms.delivery) if terms else False
-    if (ignored and not completes) or (terms is None and dependencies.places.ignore_unrouted):
+    completes = terms is not None and _completes(version, terms)
+    of_folder = terms if terms and terms.delivery is not DeliveryUnit.OBJECT else None
+    is_beside = terms is None and dependencies.places.ignore_unrouted
+    if is_beside or (ignored and not completes) or (is_deleted and of_folder and not completes):
         return
-    workload = _received(dependencies, version, identity)
-    if terms and completes:
-        workload = workload._replace(completed_by=terms.delivery.value)
-    elif terms and (yield from _is_left(dependencies, version, terms, is_deleted=is_deleted)):
-        return
+    workload = _received(dependencies, version, identity, announced)
+    if of_folder:
+        claimed = yield from _of_folder(dependencies, version, of_folder, workload, announced)
+        if claimed is None:
+            return
+        workload = claimed
     for before_claim in load_extensions("claims"):
         yield from before_claim(dependencies, workload)
     try:
@@ -76,16 +88,32 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
     note_wait(dependencies, (yield from advance(DeliveryTurn(dependencies, workload))))
 
 
-def _is_left(dependencies: Dependencies, version: ObjectVersion, terms: Terms, *, is_deleted: bool) -> Steps[bool]:
-    """Whether it is a part that is left to its delivery, which is opened where no object completes it."""
-    if terms.delivery is DeliveryUnit.OBJECT:
-        return False
-    if is_deleted:
-        return True
+def _of_folder(
+    dependencies: Dependencies, version: ObjectVersion, terms: Terms, fresh: Workload, announced: datetime | None
+) -> Steps[Workload | None]:
+    """The row of an object of a folder: of what completes a delivery, or of a part that has waited too long for that.
+
+    None: it is left to its delivery, which is opened where no object completes one. When it arrived is kept until then.
+    """
+    known = dependencies.arrivals.of([fresh.id]).get(fresh.id)
+    arrival = Arrival(known.seen if known else dependencies.now, announced or (known.announced if known else None))
+    if arrival != known:
+        yield from perform(Effect.NOTE_ARRIVAL, dependencies.arrivals.note, fresh.id, *arrival)
+    if _completes(version, terms):
+        return fresh._replace(completed_by=terms.delivery.value)
     if terms.delivery is DeliveryUnit.QUIET:
         yield from _open_quiet(dependencies, version, terms)
-        return True
-    return not _is_overdue(dependencies, version, terms)
+        return None
+    if dependencies.now < arrival.time_of(version) + terms.parts_within:
+        return None
+    if is_unfinished(dependencies, version.bucket, folder_of(version.key), terms.delivery):
+        return None
+    return fresh._replace(arrived=arrival.time_of(version))
+
+
+def _completes(version: ObjectVersion, terms: Terms) -> bool:
+    """Whether an object completes the delivery of its folder."""
+    return name_of(version.key) == COMPLETED_BY.get(terms.delivery)
 
 
 def _quiet(secret: str, number: int) -> str:
@@ -94,13 +122,6 @@ def _quiet(secret: str, number: int) -> str:
     `secret`: the version id of an object in the folder.
     """
     return f"quiet-{number}-{secret}"
-
-
-def _is_overdue(dependencies: Dependencies, version: ObjectVersion, terms: Terms) -> bool:
-    """Whether a part has waited long enough for its delivery, and none is under way that may take it."""
-    if dependencies.now < version.modified + terms.parts_within:
-        return False
-    return not is_unfinished(dependencies, version.bucket, folder_of(version.key), terms.delivery)
 
 
 def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms) -> Steps[None]:
@@ -152,7 +173,10 @@ def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) ->
     return dependencies.terms_at(route.plan, identity) if route else None
 
 
-def _received(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Workload:
-    source = SourceObject.of(version)
+def _received(
+    dependencies: Dependencies, version: ObjectVersion, identity: str, announced: datetime | None
+) -> Workload:
+    arrived = Arrival(dependencies.now, announced).time_of(version)
     due = dependencies.now + dependencies.timing.lease
-    return Workload(identity, source, State.RECEIVED, due, tries=1)  # who claims it takes it
+    # who claims it takes it
+    return Workload(identity, SourceObject.of(version), State.RECEIVED, due, tries=1, arrived=arrived)

@@ -39,25 +39,25 @@ def route_of(turn: DeliveryTurn) -> Route | None:
     return Route(landed.bucket, prefix, contract, dataset, major, chosen.version, status, chosen.plan)
 
 
-def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, modified: str = "") -> Pin:
+def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, arrived: str = "") -> Pin:
     """The pin of the delivery. The status of the dataset is the one at the evaluation time, however late it is used."""
     now = dependencies.now
     if route is None:
         unrouted, judging_time = f"{lake_layout.UNROUTED}/{ingest_date}", now.isoformat()
-        return Pin(unrouted, ingest_date=ingest_date, judging_time=judging_time, modified=modified)
+        return Pin(unrouted, ingest_date=ingest_date, judging_time=judging_time, arrived=arrived)
     dataset = dependencies.datasets.get(route.full_name)
     status = strictest(route.status, dataset.status_at(moment(now)))
     known = status is not DatasetStatus.SUNSET or dependencies.workloads.knows(route.full_name, route.prefix)
     pinned = (route.full_name, route.contract, route.version, route.plan, status, ingest_date, now.isoformat())
-    return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(dataset, status), modified=modified)
+    return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(dataset, status), arrived=arrived)
 
 
-def modified_at(turn: DeliveryTurn, at: datetime) -> str:
-    """The time when what landed was modified: of a replay as it was known before, because its copies are newer."""
+def arrived_at(turn: DeliveryTurn, at: datetime) -> str:
+    """The time when what landed was there: of a replay as it was known before, because its copies are newer."""
     before = turn.row.pin
     if before is None and turn.row.replay_of:
         before = turn.gate.workloads.get(turn.row.replay_of).pin
-    known = before.modified or before.judging_time if before else ""
+    known = before.arrived or before.judging_time if before else ""
     return moment(instant_of(known) if known else at)
 
 
@@ -107,12 +107,13 @@ def observe_received(turn: DeliveryTurn) -> Observation | None:
     data = data_of(turn)
     if data is None:
         return VANISHED
-    modified = modified_at(turn, data.modified)
-    pin = _joined(turn, pin_of(turn.gate, route, data.modified.date().isoformat(), modified), data.corrects)
+    arrived = turn.row.arrived or data.modified
+    pin = pin_of(turn.gate, route, arrived.date().isoformat(), arrived_at(turn, arrived))
+    pin = _joined(turn, pin, data.corrects)
     is_landed = (data.bucket, data.key) == (turn.row.source.bucket, turn.row.source.key)
     source = SourceObject.of(data) if is_landed and turn.row.staged is None else turn.row.source
     copy = None if is_landed or turn.row.staged else SourceObject.of(data)
-    arrived = turn.now if turn.row.replay_of else data.modified
+    arrived = turn.now if turn.row.replay_of else arrived
     return Observation(Outcome.ROUTED, source=source, copy=copy, pin=pin, arrived=arrived)
 
 
@@ -145,7 +146,7 @@ def _completed(turn: DeliveryTurn, route: Route | None) -> Observation | None:
         if listed is None:
             return None
     now = turn.now
-    pin = pin_of(turn.gate, route, now.date().isoformat(), modified_at(turn, now))
+    pin = pin_of(turn.gate, route, now.date().isoformat(), arrived_at(turn, now))
     pin = _joined(turn, pin, listed.corrects) if listed else pin
     return Observation(Outcome.ROUTED, source=turn.row.source, arrived=now, pin=pin, parts=listed)
 

@@ -143,6 +143,7 @@ def fresh(turn: DeliveryTurn, identity: str) -> Steps[Workload]:
         landed=turn.row.landed or turn.row.source,
         completed_by=turn.row.completed_by,
         parts=again,
+        arrived=turn.row.arrived,
     )
 
 

@@ -84,6 +84,7 @@ workloads = st.builds(
     landed=st.none() | sources,
     not_before=st.none() | times,
     deadline=st.none() | times,
+    arrived=st.none() | times,
     decision=st.none() | decisions,
     candidate=st.none() | decisions,
     failed=st.tuples(st.builds(FailedAttempt, at=times)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ CORPUS: dict[str, dict[str, Any]] = {
 }
 KEYS = sorted({key for kind in json.loads((DATA / "keys.json").read_text()).values() for key in kind})
 MEANINGS: dict[str, Any] = {
-    "seen": lambda bucket_and_key: ObjectSeen(*bucket_and_key),
+    "seen": lambda seen: ObjectSeen(*seen[:4], *map(datetime.fromisoformat, seen[4:])),
     "moved": lambda run: JobMoved(*run),
     "ended": lambda invocation: InvocationEnded(*invocation),
     "unintelligible": lambda reason_and_path: Unintelligible(RefusalReason(reason_and_path[0]), reason_and_path[1]),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -157,3 +157,18 @@ def test_a_copy_onto_an_existing_key_is_refused_if_it_must_be_absent(cloud: Clou
     at = Address(source.bucket, source.key, source.version)
 
     assert outcome_of(lambda: store.port.copy(at, source.etag, at, absent=True)) == ("ConditionFailed", ("absent",))
+
+
+def test_last_modified_of_an_upload_in_parts_is_when_it_began() -> None:
+    """As of S3 (User guide, Working with object metadata), and no emulator does it: its ETag tells, and a copy is new."""
+    memory = Memory.of("landing", "lake")
+    ended = memory.clock.now()
+    whole = memory.objects.land(Address("landing", "whole"), b"a", "sha256")
+    parts = memory.objects.land(Address("landing", "parts"), b"a", "", timedelta(hours=5))
+    copy = memory.objects.copy(Address("landing", "parts"), parts.etag, Address("lake", "copy"))
+
+    assert [(each.modified, each.came_in_parts) for each in (whole, parts)] == [
+        (ended, False),
+        (ended - timedelta(hours=5), True),
+    ]
+    assert copy.modified == ended

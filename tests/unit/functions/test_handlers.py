@@ -144,6 +144,18 @@ def test_a_landed_object_is_taken_in(stand: Stand) -> None:
     assert stand.memory.workloads[workload].state is State.QUARANTINED
 
 
+def test_a_landed_object_has_the_time_of_its_event(stand: Stand) -> None:
+    """However late intake gets it: `Last-Modified` would be when an upload in parts began."""
+    landed = stand.memory.objects.land(Address("landing", "in/orders.csv"), b"a", "", timedelta(hours=5))
+    ended = stand.memory.clock.now().replace(microsecond=0)
+    event = json.loads(created(landed.key)) | {"time": f"{ended:%Y-%m-%dT%H:%M:%SZ}"}
+    event["detail"]["object"]["version-id"] = landed.version
+    stand.memory.clock.sleep(3_600)
+    call(intake_handler.handler, sqs(json.dumps(event)))
+
+    assert stand.memory.workloads[workload_id("landing", landed.key, landed.version)].arrived == ended
+
+
 def test_a_message_fails_alone(stand: Stand) -> None:
     """Poison in a batch is given back by its id, and the others are taken in."""
     workloads = [stand.land(key) for key in ("1", "3")]

@@ -142,7 +142,7 @@ def test_what_landed_before_the_others_is_not_late() -> None:
     """It was replayed, or waited for a person: its rows are compared."""
     env = with_history(rows=[2_000, *USUAL])
     row = delivered(env, 112)
-    pin = replace(row.pinned, modified="2020-01-01T00:00:00.000000Z")
+    pin = replace(row.pinned, arrived="2020-01-01T00:00:00.000000Z")
     turn = DeliveryTurn(env.dependencies, row._replace(pin=pin, anomalies=()))
     body = measured_result(turn)
     assert body is not None
@@ -259,7 +259,7 @@ def test_a_contract_without_history_has_no_rows_read() -> None:
     assert before == {}
     assert json.loads(row.extensions) == {
         "numbers": {
-            "landed": row.pinned.modified,
+            "landed": row.pinned.arrived,
             "of": {"rows/": 112.0, "rejected-rows/": 0.0, "nulls/name": 0.0, "nulls/amount": 0.0, "value/amount": 0.0},
         }
     }

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 
 import pytest
 
 from lakegate.base.errors import InputError, NotFound
+from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import Duplicates
 from lakegate.gate import dependencies
+from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.delivery import transition
 from lakegate.gate.delivery.admit_delivery import content
 from lakegate.gate.delivery.advance import completion, observe
-from lakegate.gate.delivery.delivery_row import Decision, SourceObject
+from lakegate.gate.delivery.delivery_row import Decision, SourceObject, replay_id
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ports import Address, VersionPage
 from lakegate.gate.sweep import sweep
+from tests.decisions import replay
 from tests.simulation.contract import DIGESTS, PLAN
-from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
+from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import (
     KEY,
@@ -296,3 +300,87 @@ def test_a_shared_landing_bucket_keeps_what_is_not_for_the_gate(find: str) -> No
     assert [(row.id, row.source.key) for row in env.memory.workloads.values()] == [(taken.workload, KEY)]
     left = env.memory.objects.versions(LANDING, "").versions
     assert {earlier.version.version, other.version.version} <= {version.version for version in left}
+
+
+@pytest.mark.parametrize("found", ["event", "sweep"])
+def test_an_upload_that_was_on_its_way_while_the_stack_was_made_is_taken_by_its_event(found: str) -> None:
+    """Its Last-Modified is from before. Without the event nobody knows that it ended after, and it stays where it is."""
+    env = Environment()
+    env.memory.clock.sleep(3_600)
+    made = env.memory.clock.now()
+    env.memory.clock.sleep(60)
+    upload = env.upload(KEY, b"good:1", took=timedelta(hours=1))
+    env.dependencies = replace(env.dependencies, takes_since=lambda: made)
+    said = (upload.version.version, 6, upload.arrived)
+    drive(
+        env.dependencies, intake(env.dependencies, LANDING, KEY, *said) if found == "event" else sweep(env.dependencies)
+    )
+
+    assert [row.id for row in env.memory.workloads.values()] == [upload.workload] * (found == "event")
+
+
+ARRIVALS = {
+    "by its event": ("event", timedelta(hours=26), timedelta()),
+    "by an event that came late": ("late event", timedelta(hours=26), timedelta()),
+    "by an event of a clock that is fast": ("fast event", timedelta(), timedelta()),
+    "in parts, found by a listing": ("sweep", timedelta(hours=26), timedelta(hours=2)),
+    "in one request, found by a listing": ("sweep", timedelta(), timedelta()),
+}
+
+
+@pytest.mark.parametrize(("found", "took", "after"), ARRIVALS.values(), ids=ARRIVALS)
+def test_a_delivery_arrives_when_its_upload_ended(found: str, took: timedelta, after: timedelta) -> None:
+    """Not when it began, which is the Last-Modified of an upload in parts: so its date is, and its place in the order."""
+    env = Environment()
+    upload = env.upload(KEY, b"good:1", took=took)
+    env.memory.clock.sleep(2 * 3_600 if found in {"late event", "sweep"} else 0)
+    at = upload.arrived + timedelta(hours=found == "fast event")
+    steps = sweep(env.dependencies)
+    if "event" in found:
+        steps = intake(env.dependencies, LANDING, KEY, upload.version.version, 6, at)
+    drive(env.dependencies, steps)
+    row = env.memory.workloads[upload.workload]
+
+    assert row.arrived == upload.arrived + after
+    assert (row.pinned.arrived, row.pinned.ingest_date) == (moment(row.arrived), row.arrived.date().isoformat())
+
+
+def test_the_time_of_an_event_is_that_of_the_version_it_names() -> None:
+    """Another version of the key that is found with it arrived at another time."""
+    env = Environment()
+    first = env.upload(KEY, b"good:1")
+    env.memory.clock.sleep(60)
+    second = env.upload(KEY, b"good:2")
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY, second.version.version, 6, second.arrived))
+
+    assert [env.memory.workloads[each.workload].arrived for each in (first, second)] == [first.arrived, second.arrived]
+
+
+def test_what_is_held_is_judged_in_the_order_in_which_uploads_ended() -> None:
+    """The larger one began first and ended last."""
+    env = Environment()
+    drive(env.dependencies, pause(env.dependencies, LINE, ""))
+    uploads = []
+    for number, took in enumerate((timedelta(), timedelta(hours=1))):
+        env.memory.clock.sleep(60)
+        uploads.append(env.upload(f"{PREFIX}{number}.csv", b"good:%d" % number, took=took))
+    for upload in reversed(uploads):
+        said = (upload.version.version, 6, upload.arrived)
+        drive(env.dependencies, intake(env.dependencies, LANDING, upload.version.key, *said))
+    env.memory.clock.sleep(60)
+
+    assert env.dependencies.pauses.held(LINE, 10) == tuple(each.workload for each in uploads)
+
+
+def test_a_replay_has_the_date_on_which_its_upload_ended() -> None:
+    """Its copies in the lake are newer."""
+    env = Environment()
+    upload = env.upload(KEY, b"bad:1")
+    stage = Stage(env, lambda _: Fault.NONE)
+    settle(stage)
+    env.memory.clock.sleep(3 * 86_400)
+    drive(env.dependencies, replay(env.dependencies, upload.workload))
+    row = env.memory.workloads[replay_id(upload.workload)]
+
+    assert (row.arrived, row.pinned.arrived) == (upload.arrived, moment(upload.arrived))
+    assert row.pinned.ingest_date == upload.arrived.date().isoformat()

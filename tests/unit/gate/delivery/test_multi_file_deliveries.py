@@ -578,3 +578,35 @@ def test_a_marker_deleted_before_intake_saw_it_is_gone() -> None:
     drive(env.dependencies, intake(env.dependencies, LANDING, f"{FOLDER}_SUCCESS", marker.version.version))
 
     assert {each.id: each.state for each in deliveries(env)} == {marker.workload: State.GONE}
+
+
+def test_what_was_in_a_folder_before_the_stack_was_made_is_no_part() -> None:
+    """Also where its name comes before theirs."""
+    env = environment()
+    env.memory.clock.sleep(60)
+    made = env.memory.clock.now()
+    env.dependencies = replace(env.dependencies, takes_since=lambda: made)
+    new = env.upload(f"{FOLDER}2.csv", b"good:3")
+    complete(env, SUCCESS)
+    finish(env)
+    row = only(env)
+
+    assert (row.state, row.parts and row.parts.size) == (State.PUBLISHED, len(new.body))
+
+
+@pytest.mark.parametrize("heard", ["its own", "only the other's"])
+def test_a_part_whose_event_nobody_got_yet_is_in_time(heard: str) -> None:
+    """Events have no order: a part in parts, which ended before `_SUCCESS` was written, may be told of afterwards."""
+    env = environment()
+    slow = env.upload(f"{FOLDER}2.csv", b"good:3", took=timedelta(hours=1))
+    env.memory.clock.sleep(1)
+    complete(env, SUCCESS)
+    marker = env.uploads[-1]
+    env.memory.clock.sleep(1)
+    told = [slow, marker] if heard == "its own" else [marker]
+    for upload in told:
+        said = (upload.version.version, len(upload.body), upload.arrived)
+        drive(env.dependencies, intake(env.dependencies, LANDING, upload.version.key, *said))
+
+    assert only(env).parts is not None
+    assert only(env).parts.size == 18

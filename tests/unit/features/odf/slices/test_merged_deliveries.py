@@ -164,7 +164,7 @@ def test_a_snapshot_that_is_judged_again_has_its_first_time() -> None:
 
     assert first.pin is not None
     assert again.pin is not None
-    assert again.pin.modified == first.pin.modified == moment(env.uploads[0].version.modified)
+    assert again.pin.arrived == first.pin.arrived == moment(env.uploads[0].version.modified)
 
 
 def test_rules_read_the_newest_snapshot() -> None:
