@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from lakegate.admission.file_signatures import UTF_8, UnreadableError
 from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import OnReject, PublishAs
+from lakegate.engine.accepted_rows import AcceptedRows
 from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
 from lakegate.engine.measure.delivered_period import delivered_period, period_column
@@ -114,15 +115,6 @@ class Backend(Protocol):
     def in_driver(self, write: Callable[[Workspace], Written]) -> Written:
         """The result of a function that writes in this process."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptedRows:
-    """The rows of an accepted delivery, but for the rejected ones."""
-
-    plan: Plan
-    source: Source
-    rejected: Rejected
 
 
 class RowWriter(Protocol):

@@ -121,7 +121,7 @@ def test_each_key_is_in_the_line_once(deliveries: list[list[Row]], bucket: int, 
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(merge_state, "BUCKET", bucket)
         patch.setattr(merge_state, "AT_ONCE", 2 * bucket)
-        patch.setattr(merge_strategies, "SLICE_ROWS", rows_of_slice)
+        patch.setattr(merge_strategies, "FILE_ROWS", rows_of_slice)
         line = Line(Path(name))
         found = [line.deliver(csv(rows)) for rows in deliveries]
 

@@ -11,10 +11,10 @@ import pytest
 from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import Mode, OnReject, Policy
 from lakegate.contract.file_formats import Format, Storage
+from lakegate.engine import accepted_rows
 from lakegate.engine.read import csv
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.features.odf.recompute_slices import logical_hashes
-from lakegate.features.odf.slices import slice_writer
 from lakegate.features.odf.slices.slice_writer import Begin
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
@@ -55,7 +55,7 @@ def test_the_division_of_the_original_does_not_matter(
     plan, objects = plan_of({"id": "integer", "word": "string"}), (ROWS, b"id,word\n5,x\n6,y\n")
     with monkeypatch.context() as cut:
         cut.setattr(csv, "SHARE_BYTES", 1000)
-        cut.setattr(slice_writer, "SLICE_ROWS", 500)
+        cut.setattr(accepted_rows, "FILE_ROWS", 500)
         found = slices(plan, tmp_path / "a", *objects)
     monkeypatch.setattr(csv, "SHARE_BYTES", share)
     counts, hashes = [each.rows for each in found], [each.logical for each in found]

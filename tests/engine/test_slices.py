@@ -14,10 +14,10 @@ import pytest
 
 from lakegate.contract.delivery_policy import Mode, OnReject, Policy
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
+from lakegate.engine import accepted_rows
 from lakegate.engine.read import csv, json
 from lakegate.engine.read.data_source import path_of
 from lakegate.features.odf.format.logical_hash import digest_of
-from lakegate.features.odf.slices import slice_writer
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.plan.slice_order import SliceOrder
@@ -172,8 +172,8 @@ def test_shares_change_the_division_and_nothing_else(
     plan = plan_of({"id": "integer", "word": "string"})
     whole = slices(plan, tmp_path / "whole", ROWS)
     monkeypatch.setattr(csv, "SHARE_BYTES", share)
-    monkeypatch.setattr(slice_writer, "SLICE_SHARES", most)
-    monkeypatch.setattr(slice_writer, "GROUP_ROWS", 100)
+    monkeypatch.setattr(accepted_rows, "FILE_SHARES", most)
+    monkeypatch.setattr(accepted_rows, "GROUP_ROWS", 100)
     found = slices(plan, tmp_path / "cut", ROWS)
 
     assert len(whole) == 1
@@ -185,7 +185,7 @@ def test_slices_end_when_they_have_enough_rows(tmp_path: Path, monkeypatch: pyte
     """Whichever comes first: enough rows, enough shares or the end of the delivery."""
     plan = plan_of({"id": "integer", "word": "string"})
     monkeypatch.setattr(csv, "SHARE_BYTES", 1000)
-    monkeypatch.setattr(slice_writer, "SLICE_ROWS", 500)
+    monkeypatch.setattr(accepted_rows, "FILE_ROWS", 500)
     found = slices(plan, tmp_path, ROWS)
 
     assert sum(each.rows for each in found) == 2000

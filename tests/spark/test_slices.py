@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from lakegate.contract.delivery_policy import OnReject, Policy
+from lakegate.engine import accepted_rows
 from lakegate.engine.read import csv
 from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.features.odf.recompute_slices import logical_hashes
-from lakegate.features.odf.slices import slice_writer
 from lakegate.features.odf.slices.slice_writer import Begin
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
@@ -34,7 +34,7 @@ def test_every_engine_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.
     from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     monkeypatch.setattr(csv, "SHARE_BYTES", 10_000)
-    monkeypatch.setattr(slice_writer, "SLICE_SHARES", 3)
+    monkeypatch.setattr(accepted_rows, "FILE_SHARES", 3)
     plan = plan_of({"id": "integer", "at": "timestamp"}, rule("required", "id"))
     native = contents(slices(plan, tmp_path / "native", CONTENT))
 
@@ -53,7 +53,7 @@ def test_rejected_rows_are_in_no_slice_of_the_job(tmp_path: Path, monkeypatch: p
     plan = plan_of({"id": "integer", "at": "timestamp"}, rule("minimum", "id", value=10))
     plan = replace(plan, policy=Policy(on_reject=OnReject.ROWS, allow_empty=True))
     monkeypatch.setattr(csv, "SHARE_BYTES", 10_000)
-    monkeypatch.setattr(slice_writer, "SLICE_SHARES", 3)
+    monkeypatch.setattr(accepted_rows, "FILE_SHARES", 3)
     native = contents(slices(plan, tmp_path / "native", CONTENT))
     results: list[Result] = []
 

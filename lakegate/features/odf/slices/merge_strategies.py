@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from lakegate.base.timestamps import instant_of, moment
-from lakegate.engine.attempt import AcceptedRows, Backend, Workspace
+from lakegate.engine.accepted_rows import FILE_ROWS, AcceptedRows
+from lakegate.engine.attempt import Backend, Workspace
 from lakegate.engine.read.data_source import Store
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.features.odf.slices.earlier_rows import Content, EarlierRows, earlier_rows
@@ -29,10 +30,9 @@ from lakegate.features.odf.slices.merge_state import (
     write_run,
 )
 from lakegate.features.odf.slices.slice_writer import (
-    SLICE_ROWS,
     AcceptedSlices,
     Begin,
-    SharesOfSlice,
+    RowsOfSlice,
     divided,
     event_moments,
     written_slice,
@@ -179,7 +179,7 @@ class MergedDelivery:
         keys = int(own_keys.sum())
         new = of_rows(self.rows(workspace.connection), compared.is_new)
         slices = self.slices(
-            new, [min(SLICE_ROWS, count - begin) for begin in range(0, count, SLICE_ROWS)], begin, workspace
+            new, [min(FILE_ROWS, count - begin) for begin in range(0, count, FILE_ROWS)], begin, workspace
         )
         left = kept_runs(self.order.runs, keys)
         run = self.state(rows.records(own_keys), runs[len(left) :], workspace) if keys else None
@@ -188,7 +188,7 @@ class MergedDelivery:
 
     def rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         for entry in self.accepted.slices:
-            yield from entry.rows(self.accepted.columns, connection)
+            yield from entry.rows.tables(self.accepted.columns, connection)
 
     def slices(
         self, rows: Iterator[pa.Table], counts: Sequence[int], begin: Begin, workspace: Workspace
@@ -311,7 +311,7 @@ class SnapshotDelivery(MergedDelivery):
         path = workspace.folder / "before.arrow"
         with earlier_rows(workspace.store, order.slices, difference.taken_back, content, path) as earlier:
             tables = difference.tables(self.rows(workspace.connection), earlier)
-            slices = self.slices(tables, difference.counts(SLICE_ROWS), events, workspace)
+            slices = self.slices(tables, difference.counts(FILE_ROWS), events, workspace)
         run = self.state(difference.state(begin.offset), (), workspace)
         return slices, Merged(begin.offset, same, 0, 0, 0, runs, (), run, found)
 
@@ -366,7 +366,7 @@ class SliceWriter:
         assert order is not None
         found = AcceptedSlices.of(accepted, request, order)
         if order.merge is None:
-            written = tuple(backend.in_tasks(partial(SharesOfSlice.write, columns=found.columns), found.slices))
+            written = tuple(backend.in_tasks(partial(RowsOfSlice.write, columns=found.columns), found.slices))
             return {"slices": written, **_repeat_order(order, written)}
         kind = MergedDelivery if order.merge.snapshot is None else SnapshotDelivery
         merging = kind(found, order.merge, found.begin, f"{request.output_uri}/slices")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +19,7 @@ import pyarrow.types as is_type
 from lakegate.base.errors import InputError
 from lakegate.base.text import quote
 from lakegate.base.timestamps import instant_of, moment
-from lakegate.contract.delivery_policy import OnReject
-from lakegate.engine.read.data_source import ROW
+from lakegate.engine.accepted_rows import AcceptedRows, RowsOfFile, row_groups
 from lakegate.engine.typed_columns import PlanColumns, TypedColumns, in_one_array
 from lakegate.features.odf.format.logical_hash import (
     LogicalHash,
@@ -38,17 +37,11 @@ from lakegate.plan.request import Request
 from lakegate.plan.slice_order import SliceOrder, WrittenSlice
 
 if TYPE_CHECKING:
-    import duckdb
-    from numpy.typing import NDArray
-
-    from lakegate.engine.attempt import AcceptedRows, Workspace
+    from lakegate.engine.attempt import Workspace
 
 # ---- Parquet files ----
 
 
-GROUP_ROWS: Final = 1 << 17
-GROUP_BYTES: Final = 64 << 20
-"""A row group ends with the chunk that reaches one of the two."""
 _MOMENT = pa.timestamp("ms", "UTC")
 _KINDS = (pa.uint64(), pa.uint8(), _MOMENT, _MOMENT)
 _FIRST, _LAST = -62135596800000, 253402300799999
@@ -101,7 +94,7 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
             column_encoding={COMMON[0]: "DELTA_BINARY_PACKED"},
             write_page_index=True,
         ) as writer:
-            for group in _groups(rows):
+            for group in row_groups(rows):
                 batch = with_common(group, whole, begin, offset)
                 writer.write_batch(batch, row_group_size=len(batch))
                 logical.update(batch)
@@ -136,18 +129,6 @@ def divided(tables: Iterable[pa.Table], counts: Sequence[int]) -> Iterator[tuple
             piece = rest[: ends[at] - position] if at < len(ends) else rest
             yield at, piece
             position, rest = position + len(piece), rest[len(piece) :]
-
-
-def _groups(rows: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The rows of each row group."""
-    held: list[pa.Table] = []
-    for table in rows:
-        held.append(table)
-        if sum(len(entry) for entry in held) >= GROUP_ROWS or sum(entry.nbytes for entry in held) >= GROUP_BYTES:
-            yield pa.concat_tables(held)
-            held = []
-    if held:
-        yield pa.concat_tables(held)
 
 
 def with_common(group: pa.Table, schema: pa.Schema, begin: Begin, offset: int) -> pa.RecordBatch:
@@ -201,38 +182,21 @@ def _leaves(path: str, found: pa.DataType) -> Iterator[str]:
         yield path
 
 
-# ---- Division into slices ----
-# Consecutive shares are put together until a slice is large enough. The division depends on the delivery alone, not on the
-# engine: every engine writes the same slices.
-
-
-SLICE_ROWS: Final = 1 << 20
-SLICE_SHARES: Final = 32
-"""A slice ends with the share that reaches one of the two."""
+# ---- Slices of accepted rows ----
 
 
 @dataclass(frozen=True, slots=True)
-class SharesOfSlice:
-    """The accepted rows of consecutive shares, which become one slice."""
+class RowsOfSlice:
+    """Accepted rows that become one slice."""
 
     uri: str
     begin: Begin
-    lines: tuple[tuple[int, NDArray[np.int64]], ...]
-    """Of each share its number and the lines of its accepted records."""
+    rows: RowsOfFile
 
     def write(self, workspace: Workspace, columns: TypedColumns) -> WrittenSlice:
         """Write it by way of a folder of this machine."""
-        rows = self.rows(columns, workspace.connection)
+        rows = self.rows.tables(columns, workspace.connection)
         return written_slice(rows, columns.schema, self.begin, self.uri, workspace)
-
-    def rows(self, columns: TypedColumns, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
-        """Its accepted rows as typed columns."""
-        for number, lines in self.lines:
-            share = columns.source.shares[number]
-            for chunk in columns.source.chunks(share) if len(lines) else ():
-                accepted = np.isin(chunk.records.column(ROW).to_numpy(), lines, assume_unique=True)
-                if accepted.any():
-                    yield columns.table(chunk, connection).filter(pa.array(accepted))
 
 
 def written_slice(
@@ -263,28 +227,21 @@ class AcceptedSlices:
     """The accepted rows of a delivery, divided into slices."""
 
     columns: TypedColumns
-    slices: tuple[SharesOfSlice, ...]
+    slices: tuple[RowsOfSlice, ...]
     begin: Begin
 
     @staticmethod
     def of(accepted: AcceptedRows, request: Request, order: SliceOrder) -> AcceptedSlices:
         """Those that the request orders; its delivery is accepted."""
-        plan, source, rejected = accepted.plan, accepted.source, accepted.rejected
         watermark = instant_of(order.watermark) if order.watermark else None
         begin = Begin(order.offset, instant_of(order.system_time or request.judged_at), order.event_time, watermark)
         offset = order.offset
-        found: list[SharesOfSlice] = []
-        held: list[tuple[int, NDArray[np.int64]]] = []
-        for at, partial in enumerate(rejected.partials, start=1):
-            lines, broken = rejected.reasons(partial)
-            held.append((partial.number, lines if plan.policy.on_reject is OnReject.FILE else lines[broken == 0]))
-            rows = sum(len(entry) for _, entry in held)
-            is_full = rows >= SLICE_ROWS or len(held) >= SLICE_SHARES or at == len(rejected.partials)
-            if rows and is_full:
-                uri = f"{request.output_uri}/slices/part-{len(found):05}.parquet"
-                found.append(SharesOfSlice(uri, replace(begin, offset=offset), tuple(held)))
-                offset, held = offset + rows, []
-        return AcceptedSlices(TypedColumns(plan, source), tuple(found), begin)
+        found: list[RowsOfSlice] = []
+        for number, rows in enumerate(accepted.files()):
+            uri = f"{request.output_uri}/slices/part-{number:05}.parquet"
+            found.append(RowsOfSlice(uri, replace(begin, offset=offset), rows))
+            offset += rows.count
+        return AcceptedSlices(TypedColumns(accepted.plan, accepted.source), tuple(found), begin)
 
 
 # ---- ODF's schema from Arrow's types ----
