@@ -113,6 +113,7 @@ BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
         "dependentSchemas": {
             "slices": {"properties": {"kind": {"const": "published"}}},
             "supersedes": {"properties": {"kind": {"const": "published"}}},
+            "table": {"not": {"required": ["slices"]}, "properties": {"kind": {"const": "published"}}},
             "watermark": {"required": ["slices"], "properties": {"slices": {"minItems": 1}}},
         },
     },

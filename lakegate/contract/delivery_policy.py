@@ -57,6 +57,8 @@ class PublishAs(Enum):
     """Files as they arrived."""
     PARQUET = "parquet"
     """Slices of Open Data Fabric."""
+    ICEBERG = "iceberg"
+    """Files as they arrived, and beside them their rows in typed files, which a table of Iceberg consists of."""
 
 
 class MergeStrategy(Enum):

@@ -172,6 +172,10 @@ KINDS: dict[str, ChangeKind] = {
     "notice-shortened": _for_consumers("Consumers have less time before a breaking version.", "notice-lengthened"),
     "notice-lengthened": _for_nobody("Consumers have more time before a breaking version.", "notice-shortened"),
     "snapshot-time": _for_producers("the time of a snapshot is at another place.", "snapshot-time"),
+    "table-added": _for_nobody(
+        "Consumers of files read what they read before; a table of the rows is published, too.", "table-removed"
+    ),
+    "table-removed": _for_consumers("The table of the rows gets no further ones.", "table-added"),
     "replacement-added": _for_nobody(
         "What is delivered again takes the place of what was accepted before, as a recall may at any time.",
         "replacement-removed",

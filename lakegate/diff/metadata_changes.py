@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from lakegate.contract.contract_model import Contract, Dataset, Severity
-from lakegate.contract.delivery_policy import Duplicates, FieldTreatment, Mode, OnReject, Replaces, Treatment
+from lakegate.contract.delivery_policy import Duplicates, FieldTreatment, Mode, OnReject, PublishAs, Replaces, Treatment
 from lakegate.contract.documents.document_root import DEPRECATION_KEYS
 from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
 from lakegate.diff.change_kinds import Change, meaning, text_of
@@ -93,14 +93,20 @@ STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
     "multiLine": lambda is_allowed: not is_allowed,
 }
 """The strictness of a key's value; the larger, the less is accepted."""
-PUBLISHED = frozenset({"publishAs", "eventTime", "mergeStrategy"})
+PUBLISHED = frozenset({"eventTime", "mergeStrategy"})
 """The keys of the policy that change what consumers read."""
+_FORMS = {
+    (PublishAs.ORIGINAL, PublishAs.ICEBERG): "table-added",
+    (PublishAs.ICEBERG, PublishAs.ORIGINAL): "table-removed",
+}
+"""The kinds of changes between forms whose files are the same."""
 UNBOUNDED = float("inf")
 KINDS_OF_SETTINGS: dict[str, Callable[[Any, Any], str]] = {
     "maxBytes": lambda was, now: "limit-lowered" if (now or UNBOUNDED) < (was or UNBOUNDED) else "limit-raised",
     "quarantineDays": lambda was, now: (
         "quarantine-shortened" if (now or UNBOUNDED) < (was or UNBOUNDED) else "quarantine-lengthened"
     ),
+    "publishAs": lambda was, now: _FORMS.get((was, now), "file-format"),
     "replaces": lambda was, now: f"replacement-{_end(was is Replaces.NOTHING, now is Replaces.NOTHING)}",
     "period": lambda was, now: f"period-{_end(was is None, now is None)}",
     "snapshotTime": lambda _, __: "snapshot-time",

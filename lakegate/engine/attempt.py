@@ -6,7 +6,7 @@
 4. Count the rejected records; read the few shares that contain samples of failed checks again, and mask their values.
 5. Write the accepted and the rejected records separately, if the contract rejects single rows.
 6. Run the contract's own queries, each separately, and after the others, so that none of them delays other checks.
-7. If the request wants slices, and the delivery is accepted, read it once more and write its accepted rows as slices.
+7. If the request wants accepted rows in another form, and the delivery is accepted, read it once more and write them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from lakegate.plan.check import Check, Keys
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
-from lakegate.plan.slice_order import SliceOrder
 from lakegate.verdict.check_status import BROKEN
 from lakegate.verdict.measured_values import QueryResult, conceal_number, shows_values, without_classified
 from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
@@ -120,7 +119,12 @@ class Backend(Protocol):
 class RowWriter(Protocol):
     """Writes accepted rows in another form than they arrived: a row of the extension point `row writers`, by `publishAs`."""
 
-    def memory(self, order: SliceOrder) -> int:
+    @property
+    def step(self) -> str:
+        """The name of its step."""
+        ...
+
+    def memory(self, request: Request) -> int:
         """Bytes that it needs at least, however small the delivery is."""
         ...
 
@@ -129,9 +133,11 @@ class RowWriter(Protocol):
         ...
 
 
-def row_writer() -> RowWriter:
-    """The writer of slices."""
-    found: RowWriter = load_extension("row writers", PublishAs.PARQUET.value)
+def row_writer(request: Request) -> RowWriter | None:
+    """The writer of the form that a request wants; None: it wants no other form."""
+    if request.written_as is PublishAs.ORIGINAL:
+        return None
+    found: RowWriter = load_extension("row writers", request.written_as.value)
     return found
 
 
@@ -241,10 +247,10 @@ class Attempt:
         result = replace(
             result, measurements=tuple(without_classified(plan, *each) for each in zip(checks, kept, strict=True))
         )
-        if request.slices is not None and judge(plan, result).verdict in ACCEPTING:
-            with stopwatch.step("slice"):
-                accepted = AcceptedRows(plan, source, rejected)
-                result = replace(result, **row_writer().write(accepted, request, backend))
+        writer = row_writer(request)
+        if writer is not None and judge(plan, result).verdict in ACCEPTING:
+            with stopwatch.step(writer.step):
+                result = replace(result, **writer.write(AcceptedRows(plan, source, rejected), request, backend))
         return result
 
 

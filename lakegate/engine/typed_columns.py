@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.contract.contract_model import Shape
+from lakegate.contract.field_paths import ELEMENTS, member_step
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.engine.evaluate.predicate_sql import SOURCE
 from lakegate.engine.evaluate.typed_values import value_name
@@ -20,7 +22,7 @@ from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.csv import CsvSource
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Level, Source
 from lakegate.engine.read.json import JsonSource
-from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.plan import OF_MAPS, Plan, PlanField
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,6 +51,8 @@ class PlanColumns:
     """The types of the columns of a plan."""
 
     plan: Plan
+    has_local_times: bool = dataclass_field(default=False, kw_only=True)
+    """Whether moments that the contract declares without a zone have a type without one; else all moments are in UTC."""
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -56,7 +60,7 @@ class PlanColumns:
         return pa.schema([(column.column, self._type(column)) for column in self.plan.columns])
 
     def parts(self, field: PlanField) -> list[PlanField]:
-        """The fields of a record, or what a list consists of."""
+        """The fields of a record, what a list consists of, or the keys and the values of a map."""
         return self._parts.get(field.place, [])
 
     @cached_property
@@ -69,9 +73,25 @@ class PlanColumns:
 
     def _type(self, field: PlanField) -> pa.DataType:
         if field.shape is Shape.VALUE:
-            return _kind(field)
-        inner = [(part.place[-1][1:], self._type(part)) for part in self.parts(field)]
-        return pa.struct(inner) if field.shape is Shape.RECORD else pa.list_(inner[0][1])
+            return self.kind(field)
+        inner = {part.place[-1]: self._type(part) for part in self.parts(field)}
+        match field.shape:
+            case Shape.RECORD:
+                return pa.struct([(step[1:], kind) for step, kind in inner.items()])
+            case Shape.MAP:
+                return pa.map_(*map(inner.__getitem__, OF_MAPS))
+            case _:
+                return pa.list_(inner[ELEMENTS])
+
+    def kind(self, field: PlanField) -> pa.DataType:
+        """The type of plain values; of records, lists and maps that of whether they are there."""
+        if field.shape is not Shape.VALUE:
+            return pa.bool_()
+        if field.type is LogicalType.DECIMAL:
+            return pa.decimal128(PRECISION, field.scale)
+        if field.type is LogicalType.TIMESTAMP and field.zone is False and self.has_local_times:
+            return pa.timestamp("us")
+        return _TYPES[field.type][0]
 
 
 @dataclass(frozen=True)
@@ -115,7 +135,7 @@ class TypedColumns(PlanColumns):
     def _values(self, level: Level, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Array]:
         if not table.num_rows:
             own = [field for field in self.plan.fields if field.level == level]
-            kinds = {value_name(field.alias): _kind(field) for field in own}
+            kinds = {value_name(field.alias): self.kind(field) for field in own}
             return {name: pa.array([], kind) for name, kind in {ROW: pa.int64(), AT: pa.string(), **kinds}.items()}
         connection.register(SOURCE, table)
         found = connection.sql(self._queries[level]).to_arrow_table()
@@ -123,16 +143,10 @@ class TypedColumns(PlanColumns):
 
     def value(self, field: PlanField, values: pa.Array) -> pa.Array:
         """Values of DuckDB as those of the column."""
-        kind = _kind(field)
+        kind = self.kind(field)
         if field.type is LogicalType.BINARY and not isinstance(self.source, CsvSource | JsonSource):
             return pa.array([None if entry is None else entry.encode("latin-1") for entry in values.to_pylist()], kind)
         return values.cast(kind)
-
-
-def _kind(field: PlanField) -> pa.DataType:
-    if field.shape is not Shape.VALUE:
-        return pa.bool_()
-    return pa.decimal128(PRECISION, field.scale) if field.type is LogicalType.DECIMAL else _TYPES[field.type][0]
 
 
 def _array(field: PlanField, columns: TypedColumns, values: Mapping[Level, Mapping[str, pa.Array]]) -> pa.Array:
@@ -140,22 +154,32 @@ def _array(field: PlanField, columns: TypedColumns, values: Mapping[Level, Mappi
     found = values[field.level][value_name(field.alias)]
     if field.shape is Shape.VALUE:
         return columns.value(field, found)
-    inner = [_array(part, columns, values) for part in columns.parts(field)]
+    inner = {part.place[-1]: _array(part, columns, values) for part in columns.parts(field)}
     absent = pc.invert(found)
     if field.shape is Shape.RECORD:
-        names = [part.place[-1][1:] for part in columns.parts(field)]
-        return pa.StructArray.from_arrays(inner, names, mask=absent)
-    # the elements of a list are those of the same row and, of lists in lists, in the place of the list
-    parents = values[field.level]
+        return pa.StructArray.from_arrays(list(inner.values()), [step[1:] for step in inner], mask=absent)
     elements = values[columns.parts(field)[0].level]
+    if field.shape is Shape.LIST:
+        ends = _ends(field, values[field.level], elements)
+        return pa.ListArray.from_arrays(ends, inner[ELEMENTS], mask=absent)
+    # a key that is no value of its type is none: its entry is left out
+    keys, entries = (inner[step] for step in OF_MAPS)
+    known = keys.is_valid()
+    keys, entries = keys.filter(known), entries.filter(known)
+    ends = _ends(field, values[field.level], {name: elements[name].filter(known) for name in (ROW, AT)})
+    return pa.MapArray.from_arrays(ends, keys, entries, mask=absent)
+
+
+def _ends(field: PlanField, parents: Mapping[str, pa.Array], elements: Mapping[str, pa.Array]) -> pa.Array:
+    """Offsets of lists or maps in their elements: those of the same row and, where they are elements, of the same place."""
     rows, owners = parents[ROW].to_numpy(), elements[ROW].to_numpy()
     if AT in parents and len(rows):
-        lists = _keys(parents[ROW], parents[AT])
+        steps = "".join(member_step(step[1:]) for step in field.place[len(field.level) :])
+        lists = _keys(parents[ROW], pc.binary_join_element_wise(parents[AT], steps, ""))
         outer = pc.replace_substring_regex(elements[AT], _LAST_INDEX, "")
         rows, owners = np.arange(len(lists)), pc.index_in(_keys(elements[ROW], outer), lists).to_numpy()
     lengths: NDArray[np.int64] = np.searchsorted(owners, rows, "right") - np.searchsorted(owners, rows, "left")
-    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(ends), inner[0], mask=absent)
+    return pa.array(np.concatenate(([0], np.cumsum(lengths))).astype(np.int32))
 
 
 def _keys(rows: pa.Array, places: pa.Array) -> pa.Array:

@@ -43,6 +43,10 @@ def attempt_prefix(workload: str, attempt: int, batch: str = "") -> str:
     return f"{batch_prefix(batch)}{workload}/attempt={attempt}"
 
 
+WRITTEN_BY_RUNS: Final = "(?:rows|slices|table)"
+"""In the folder of an attempt, the folders of accepted or rejected rows: shares of a split, slices, typed files."""
+
+
 def answers_key(workload: str, attempt: int) -> str:
     """The result of an attempt with what validators answered; outside of the folders that a job run may write to."""
     return f"runs/{workload}/merged/attempt={attempt}/result.json"
@@ -61,6 +65,8 @@ def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
 
 ORIGINALS = "_original/"
 """In the folder of an accepted delivery, beside its slices: what arrived. The underscore hides it from readers of folders."""
+TABLE = "_table/"
+"""In the folder of an accepted delivery, beside what arrived: its rows in typed files, the data of a table."""
 STATE = "_state/"
 """In the same folder: what the delivery adds to the merge state of its dataset."""
 
@@ -84,11 +90,15 @@ def is_rebuilt(chain: str, key: str) -> bool:
 
 
 def is_published(block: Block, key: str) -> bool:
-    """Whether an object of a block is one that consumers read: of slices only these, else all that was accepted.
+    """Whether an object of a block is one that consumers of files read: of slices only these, else all that was accepted.
 
-    The name alone does not tell: a producer may name a part `_original/…`.
+    Typed files are those of the table. The name alone does not tell: a producer may name a part `_original/…`, or `_table/…`.
     """
-    return key.startswith("accepted/") and (block.slices is None or any(each.key == key for each in block.slices))
+    if not key.startswith("accepted/"):
+        return False
+    if block.slices is not None:
+        return any(each.key == key for each in block.slices)
+    return f"/{TABLE}" not in key or all(each.key != key for each in block.table or ())
 
 
 DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)

@@ -83,8 +83,8 @@ def measure(
 ) -> Result:
     """Measure the delivery of a request against its plan. DoesNotFitError where the function is too small for it."""
     referred = sum(part.size for reference in request.references for part in reference.parts)
-    state = row_writer().memory(request.slices) if request.slices else 0
-    if max(referred, state) > MAX_REFERRED:
+    writer = row_writer(request)
+    if max(referred, writer.memory(request) if writer else 0) > MAX_REFERRED:
         raise DoesNotFitError("references")
 
     def keep_time(_: object) -> None:

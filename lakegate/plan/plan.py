@@ -132,9 +132,8 @@ class Plan(VersionedDocument):
     @property
     def published(self) -> Plan:
         """The plan by which what it accepted is read: slices are Parquet, whatever was delivered."""
-        if self.policy.publish_as is PublishAs.ORIGINAL:
-            return self
-        return replace(self, storage=Storage(Format.PARQUET))
+        is_sliced = self.policy.publish_as is PublishAs.PARQUET
+        return replace(self, storage=Storage(Format.PARQUET)) if is_sliced else self
 
     @property
     def current(self) -> Plan:

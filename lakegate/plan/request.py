@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from lakegate.base.json_codec import MAX_INTEGER, Bounds, Count, Pattern, Sha256, VersionedDocument, omit_default
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.contract.delivery_policy import MAX_BATCH_FILES
+from lakegate.contract.delivery_policy import MAX_BATCH_FILES, PublishAs
 from lakegate.plan.slice_order import SliceOrder, Uri
 
 OwnUri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x20\x7f]+"), Bounds(most=2048)]
@@ -97,4 +97,13 @@ class Request(VersionedDocument):
     """The accepted data that rules refer to, as it was when the delivery was pinned."""
     slices: SliceOrder | None = None
     """The beginning of the slices of accepted rows; None: none are written."""
+    typed_files: bool = omit_default(False)
+    """Whether accepted rows are written as typed files of a table."""
     version: Literal["lakegate/request/1"] = REQUEST_VERSION
+
+    @property
+    def written_as(self) -> PublishAs:
+        """The form in which the run writes accepted rows, too."""
+        if self.slices is not None:
+            return PublishAs.PARQUET
+        return PublishAs.ICEBERG if self.typed_files else PublishAs.ORIGINAL

@@ -15,7 +15,7 @@ from lakegate.base.timestamps import Moment, OptionalMoment
 from lakegate.plan.billed_cost import Amount, BilledCost
 from lakegate.plan.check import CheckId, Sentence
 from lakegate.plan.request import Attempt, SourceVersion, WorkloadId
-from lakegate.plan.slice_order import ETag, Merged, Uri, WrittenSlice
+from lakegate.plan.slice_order import ETag, Merged, Rows, Uri, WrittenSlice
 
 RESULT_VERSION: Final = "lakegate/result/1"
 Number = Annotated[int, Bounds(1)]
@@ -196,6 +196,13 @@ class WrittenObject:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenFile(WrittenObject):
+    """A typed file of accepted rows."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
 class Shares:
     """The delivery split by rows: each record is in exactly one part."""
 
@@ -255,6 +262,9 @@ class Result(VersionedDocument):
     """Of the request: what late rows of slices were counted by; empty if the line has none."""
     system_time: OptionalMoment = ""
     """Of the rows of its slices, by the request; empty without slices."""
+    typed_files: Annotated[tuple[WrittenFile, ...], Bounds(most=100_000)] = omit_default(())
+    """The accepted rows as typed files, in the order of the delivery, if the request wants them; none of a delivery without
+    rows."""
     engines: Annotated[dict[Step, Annotated[str, Bounds(most=128)]], Bounds(most=20)] = field(default_factory=dict)
     timings: Annotated[dict[Step, Amount], Bounds(most=100)] = field(default_factory=dict)
     """Seconds by step."""

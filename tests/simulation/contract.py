@@ -38,7 +38,17 @@ ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
 REMEMBERED = 50_000
 """Results, and their judgements."""
 NOT_JUDGED = frozenset(
-    {"workload", "attempt", "plan_digest", "source_version", "engines", "timings", "vcpu_seconds", "cost"}
+    {
+        "workload",
+        "attempt",
+        "plan_digest",
+        "source_version",
+        "engines",
+        "timings",
+        "vcpu_seconds",
+        "cost",
+        "typed_files",
+    }
 )
 JUDGED = tuple(each.name for each in fields(Result) if each.name not in NOT_JUDGED)
 """The members of a result that a judgement may depend on."""
@@ -125,6 +135,8 @@ def block_digest(block: Block) -> str:
         names = ("event_time", "key", "logical", "offset", "physical", "rows", "system_time")
         listed = [{name: getattr(each, name) for name in names} for each in block.slices]
         document |= {"slices": listed}
+    if block.table is not None:
+        document |= {"table": [{"key": each.key, "rows": each.rows} for each in block.table]}
     if block.watermark is not None:
         document |= {"watermark": block.watermark}
     if block.result is not None:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from lakegate.base.errors import ConditionFailed, NotFound, PortError
+from lakegate.contract.delivery_policy import PublishAs
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import ALONE, Dependencies, JobSettings, Places, Timing
@@ -23,8 +24,18 @@ from tests.fakes import Memory, MemoryIdentity
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run
 from tests.fakes.objects import Stored
 from tests.fakes.signing import MemoryKey
-from tests.simulation.contract import ACCEPTED, DIGESTS, PLANS, digest, kind, measurements_of, read_json, truth
+from tests.simulation.contract import (
+    ACCEPTED,
+    DIGESTS,
+    PLANS,
+    digest,
+    kind,
+    measurements_of,
+    read_json,
+    truth,
+)
 from tests.simulation.sliced_job import slices_of, time_of
+from tests.simulation.typed import typed_files_of
 
 LANDING, LAKE = "landing", "lake"
 PREFIX = "shop/orders/"
@@ -257,7 +268,9 @@ class Environment:
         """The result of an attempt is replaced by one of the same attempt that is about another content."""
         own = self.lake[key][-1].body
         result = Result.from_bytes(own)
-        if kind(upload.body) not in {"good", "mild", "bad"} or result.does_not_fit or result.slices or result.merge:
+        policy = read_json(self.lake[f"plans/{result.plan_digest}.json"][-1].body)["policy"]
+        is_other = policy["publish_as"] != PublishAs.ORIGINAL.value
+        if kind(upload.body) not in {"good", "mild", "bad"} or result.does_not_fit or is_other:
             return
         word = b"good:" if kind(upload.body) == "bad" else b"bad:"
         told = word.ljust(len(upload.body), b"1")
@@ -436,10 +449,15 @@ class Environment:
         prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
         content, confused = kind(body), ending is Ending.CONFUSED
         unfit = ending is Ending.UNFIT or (invoked and content == "split")
-        slices: dict[str, Any] = {}
+        published: dict[str, Any] = {}
         accepted = body[:-1] if content == "split" else body
-        if asked["slices"] and not confused and not unfit and truth(str(asked["plan_digest"]), body) in ACCEPTED:
-            slices = slices_of(self.memory.objects, asked, accepted, time_of(body))
+        is_asked = asked["slices"] or asked.get("typed_files")
+        if is_asked and not confused and not unfit and truth(str(asked["plan_digest"]), body) in ACCEPTED:
+            published = (
+                slices_of(self.memory.objects, asked, accepted, time_of(body))
+                if asked["slices"]
+                else typed_files_of(self.memory.objects, asked, accepted)
+            )
         result = Result(
             workload=str(asked["workload"]),
             attempt=asked["attempt"],  # type: ignore[arg-type]  # of a document
@@ -452,7 +470,7 @@ class Environment:
             engines={"duckdb": "2.0.0"} | ({} if invoked else {"spark": "3.5.8"}),
             does_not_fit="rows" if unfit else None,
             period=DeliveredPeriod(1, has_rows_without=False, digest=digest(period_of(body))) if self.periods else None,
-            **slices,
+            **published,
         )
         if unfit and invoked and not confused:
             self.free.add(attempt)

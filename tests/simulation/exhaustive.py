@@ -20,6 +20,7 @@ from tests.simulation.lifecycle import begin, command
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS
 from tests.simulation.stage import KINDS, Fault, Stage, settle
+from tests.simulation.typed import with_typed_files
 from tests.simulation.workflows import ASKING, DATED, waiting
 
 KEY = f"{PREFIX}day.csv"
@@ -94,6 +95,8 @@ class Scenario:
     """
     dated: bool = False
     """Whether the workflow publishes at a time."""
+    typed: bool = False
+    """Whether accepted rows are published as typed files, too."""
     cancelled: Effect | None = None
     """Right before which effect a person cancels the delivery, and goes first."""
     waived: bool = False
@@ -242,6 +245,16 @@ MORE = (
         may_end=("HELD",),
         cancelled=Effect.HOLD,
     ),
+    Scenario("typed files", b"good:1", "PUBLISHED", typed=True),
+    Scenario("typed files of a split", b"split:12", "PUBLISHED", typed=True),
+    Scenario("rejected without typed files", b"bad:1", "QUARANTINED", typed=True),
+    Scenario(
+        "typed files of the second attempt", b"good:1", "PUBLISHED", (Ending.LATE_FAILURE, Ending.FAILED), typed=True
+    ),
+    Scenario("typed files by the function", b"good:1", "PUBLISHED", judge=True, typed=True),
+    Scenario("typed files in a batch", b"good:1", "PUBLISHED", batch=BATCHES, beside=(b"bad:1", b"good:2"), typed=True),
+    Scenario("typed files approved", b"split:12", "PUBLISHED", answers="approve", typed=True),
+    Scenario("typed files declined", b"good:1", "QUARANTINED", answers="decline", typed=True),
 )
 
 
@@ -284,7 +297,7 @@ def _again(scenario: Scenario, planned: tuple[Planned, ...]) -> Played:
 
 def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] | None) -> Played:
     workflow = DATED if scenario.dated else ASKING if scenario.answers else None
-    with waiting(workflow) if workflow else nullcontext():
+    with waiting(workflow) if workflow else nullcontext(), with_typed_files() if scenario.typed else nullcontext():
         return _played_out(scenario, planned, trace)
 
 

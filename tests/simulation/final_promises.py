@@ -8,7 +8,7 @@ from functools import lru_cache
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.ledger.blocks import LedgerSlice
+from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ledger.signatures import SignedText
 from lakegate.gate.ledger.verification import verify_signed
 from tests.simulation.approvals import waits_rightly
@@ -166,7 +166,7 @@ def _manifest_is_whole(promises: Promises, name: str) -> None:
         (
             each.workload,
             promises.rows[each.workload].waiver is not None,
-            [(o.key, o.version, o.size) for o in each.objects if _is_read(o.key, each.slices)],
+            [(o.key, o.version, o.size) for o in each.objects if _is_read(o.key, each)],
         )
         for each in published
     ]
@@ -174,9 +174,11 @@ def _manifest_is_whole(promises: Promises, name: str) -> None:
         raise Violation("P2", "the manifest differs from the ledger")
 
 
-def _is_read(key: str, slices: tuple[LedgerSlice, ...] | None) -> bool:
-    """Whether consumers read an object of a block: of slices nothing else."""
-    return key.startswith("accepted/") if slices is None else any(each.key == key for each in slices)
+def _is_read(key: str, block: Block) -> bool:
+    """Whether consumers of files read an object of a block: of slices nothing else, and no typed files."""
+    if block.slices is not None:
+        return any(each.key == key for each in block.slices)
+    return key.startswith("accepted/") and key not in {each.key for each in block.table or ()}
 
 
 def _content_is_accepted_once(promises: Promises) -> None:

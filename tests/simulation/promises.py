@@ -36,6 +36,7 @@ from tests.simulation.lifecycle import REFUSALS as REFUSED
 from tests.simulation.lifecycle import Broken, Lifecycles
 from tests.simulation.pauses import PausePromises
 from tests.simulation.slice_promises import SlicePromises
+from tests.simulation.typed import fault_of
 
 S = State
 STEPS = {
@@ -673,6 +674,8 @@ class Promises:
         self._counted(block, row)
         self._true(row)
         _broken("P26", self.slices.committed(block, row))
+        body = self.env.measured(row)
+        _broken("P2", fault_of(block, row, body[:-1] if body.startswith(b"split") else body, self.env.lake))
 
     def _recorded(self, before: Workload, row: Workload) -> None:
         """P3: who replayed an attempt, or waived a rejection, is in the ledger before anything is judged again."""

@@ -27,6 +27,7 @@ from tests.simulation.promises import Violation
 from tests.simulation.sliced_acts import BODIES as SLICED_BODIES
 from tests.simulation.sliced_acts import mark, rebuild, slicing
 from tests.simulation.stage import Fault, Stage, settle
+from tests.simulation.typed import with_typed_files
 from tests.simulation.workflows import ASKING, DATED, waiting
 
 BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:12", b"", b"error:1", b"poison:1")
@@ -42,6 +43,8 @@ LINES: tuple[Callable[[], AbstractContextManager[bool | None]], ...] = (
 SLICED = len(LINES) - 1
 CANCELLING = len(LINES)
 """The kind of schedules in which people end deliveries, too: of any line."""
+TYPED = CANCELLING + 1
+"""The kind of schedules of a line that publishes typed files, too: by this number alone, which no seed of others draws."""
 STRATEGIES = (MergeStrategy.APPEND, MergeStrategy.LEDGER)
 KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv", f"{PREFIX}_temporary/0/a.csv", f"{PREFIX}folder/")
 FAULTS = tuple(Fault)
@@ -66,10 +69,10 @@ class Ran:
 def run(choices: Choices, trace: list[str] | None = None) -> Ran:
     """One schedule: faults, recovery, and sometimes a replay with more faults. Raises Violation."""
     kind = choices.rarely(len(LINES) + 1, 0.3)
-    is_cancelling = kind == CANCELLING
-    kind = choices.pick(len(LINES)) if is_cancelling else kind
+    is_cancelling, is_typed = kind == CANCELLING, kind == TYPED
+    kind = choices.pick(len(LINES)) if is_cancelling else choices.pick(SLICED) if is_typed else kind
     line = LINES[kind] if kind < SLICED else partial(slicing, STRATEGIES[choices.pick(len(STRATEGIES))])
-    with line() as is_sliced:
+    with line() as is_sliced, with_typed_files() if is_typed else nullcontext():
         return _run(choices, trace, is_sliced=bool(is_sliced), is_cancelling=is_cancelling)
 
 

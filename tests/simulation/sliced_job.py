@@ -35,7 +35,7 @@ def slices_of(objects: MemoryObjects, asked: Mapping[str, Any], accepted: bytes,
         merges = _snapshot if order["merge"]["snapshot"] else _merged
         merge, new = merges(objects, order, accepted, f"{folder}/state.bin")
     uri, late = f"{folder}/part-00000.parquet", len(new) * (at < watermark)
-    written = _kept(objects, uri, f"{offset}:".encode() + new) if new else None
+    written = keep_once(objects, uri, f"{offset}:".encode() + new) if new else None
     logical, physical = f"f9680c00120{len(accepted):064x}", f"f1620{len(accepted):064x}"
     found = written and WrittenSlice(
         uri, written.size, written.etag, len(new), offset, (at, at), logical, physical, late
@@ -49,7 +49,7 @@ def _merged(objects: MemoryObjects, order: Mapping[str, Any], accepted: bytes, u
     runs = tuple(StateRun(**each) for each in order["merge"]["runs"])
     known = b"".join(objects.read(_address(each.uri)) for each in runs)
     new = bytes(dict.fromkeys(each for each in accepted if each not in known))
-    written = _kept(objects, uri, new) if new else None
+    written = keep_once(objects, uri, new) if new else None
     run = written and WrittenRun(uri, written.size, written.etag, len(new), NO_DIGEST)
     vanished = len(set(known) - set(accepted))
     return Merged(order["offset"], len(accepted) - len(new), 0, vanished, 0, runs, runs, run), new
@@ -80,12 +80,12 @@ def _snapshot(objects: MemoryObjects, order: Mapping[str, Any], accepted: bytes,
     if runs and not found.events:
         kept = tuple(replace(each, as_of=found.time) for each in runs)
         return Merged(order["offset"], same, 0, 0, 0, runs, kept, snapshot=found), b""
-    written = _kept(objects, uri, now)
+    written = keep_once(objects, uri, now)
     run = WrittenRun(uri, written.size, written.etag, len(now), NO_DIGEST)
     return Merged(order["offset"], same, 0, 0, 0, runs, (), run, found), bytes(each | GONE for each in gone) + new
 
 
-def _kept(objects: MemoryObjects, uri: str, body: bytes) -> ObjectVersion:
+def keep_once(objects: MemoryObjects, uri: str, body: bytes) -> ObjectVersion:
     """The object of a task, which may be repeated: then the first one stays."""
     with suppress(ConditionFailed):
         return objects.put(_address(uri), body, absent=True)

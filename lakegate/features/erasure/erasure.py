@@ -31,7 +31,7 @@ from lakegate.gate.ledger.stored_objects import BEGUN, DONE, Left, erasures_of, 
 from lakegate.gate.ports import Address, ObjectVersion
 
 COPIES: Final = re.compile(
-    r"(?:runs/(?:[^/]+/)?(?P<run>[^/]+)/attempt=[0-9]+/(?:rows|slices)|staging/(?:[^/]+/)?(?P<staged>[^/]+))/"
+    rf"(?:runs/(?:[^/]+/)?(?P<run>[^/]+)/attempt=[0-9]+/{lake_layout.WRITTEN_BY_RUNS}|staging/(?:[^/]+/)?(?P<staged>[^/]+))/"
 )
 """Keys of other copies of a delivery's data, by its workload."""
 CHANGED: Final = "another erasure changed this delivery meanwhile: repeat the command"
@@ -108,7 +108,9 @@ def _begin(
         if record.height != len(blocks):
             continue
         workload = content["workload"]
-        if any(delivery.workload == workload and delivery.slices is not None for delivery in deliveries(blocks)):
+        own = [delivery for delivery in deliveries(blocks) if delivery.workload == workload]
+        refuse_tables(own)
+        if any(delivery.slices is not None for delivery in own):
             raise InputError(
                 f"{workload} was published as slices: their offsets are counted without gaps, so no row can be erased"
             )
@@ -119,6 +121,16 @@ def _begin(
         with suppress(ConditionFailed):
             yield from perform(Effect.RECORD, dependencies.ledger.append, record)
     raise TransactionConflict
+
+
+def refuse_tables(blocks: Iterable[AnyBlock]) -> None:
+    """Raise InputError where rows of deliveries are in typed files, too."""
+    found = next((delivery for delivery in deliveries(blocks) if delivery.table is not None), None)
+    if found is not None:
+        raise InputError(
+            f"{found.workload} was published as a table, too (`publishAs: iceberg`), and no erasure reaches the typed files of a "
+            "table yet, so no row can be erased: `lakegate recall` takes the delivery out of the dataset"
+        )
 
 
 def _is_current(blocks: tuple[AnyBlock, ...], objects: tuple[Erasing, ...]) -> bool:

@@ -30,7 +30,7 @@ from lakegate.engine.read.data_source import LINE, ROW, LocalStore, Share, Sourc
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.rewritten_objects import RecordChange, rewrite_parquet, rewrite_text
-from lakegate.features.erasure.erasure import Erasing, Staged
+from lakegate.features.erasure.erasure import Erasing, Staged, refuse_tables
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
 from lakegate.gate.delivery.find_deliveries import ALWAYS, NO_VERDICT, SEARCHED_ROWS, Wanted, recent
@@ -243,9 +243,13 @@ class ErasureSearch:
 def search_objects(
     dependencies: Dependencies, dataset: str, keys: tuple[Key, ...], folder: Path, looked: Callable[[int], None]
 ) -> ErasureSearch:
-    """Read every object of a dataset, and write below a folder what is left of those with rows to erase."""
+    """Read every object of a dataset, and write below a folder what is left of those with rows to erase.
+
+    InputError where some of its rows are in a table, too.
+    """
     search = ErasureSearch()
     blocks = dependencies.ledger.blocks(dataset)
+    refuse_tables(blocks)
     erasures = erasures_of(blocks)
     for block in deliveries(blocks):
         hits: list[Hit] = []
@@ -264,7 +268,7 @@ def search_objects(
 
 
 def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[str, ...]) -> ErasureSearch:
-    """All objects of some deliveries, unread. Raises InputError for one that is none of the dataset's."""
+    """All objects of some deliveries, unread. Raises InputError for one that is none of the dataset's, or is in a table, too."""
     search = ErasureSearch()
     blocks = dependencies.ledger.blocks(dataset)
     erasures = erasures_of(blocks)
@@ -274,6 +278,7 @@ def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[
             raise InputError(
                 f"{dataset} has {'several deliveries' if named else 'no delivery'} whose id begins so: {name}"
             )
+        refuse_tables(named)
         objects = filter(
             None, (_find_object(dependencies, named[0], entry, erasures) for entry in erasures.objects_of(named[0]))
         )

@@ -17,6 +17,7 @@ from lakegate.contract.name_times import time_in
 from lakegate.features.odf.slice_turns import DecidedSlices, decided_slices, turns, with_slices
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
+from lakegate.gate.delivery.attempt_request import PublishedRows
 from lakegate.gate.delivery.delivery_row import Decision, Workload
 from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -27,6 +28,7 @@ from lakegate.gate.ledger.blocks import LedgerSlice
 from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, record_at_head
 from lakegate.gate.ledger.watermarks import watermark_after
 from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
 from lakegate.plan.result import Result
 from lakegate.plan.slice_order import (
     MergeOrder,
@@ -181,9 +183,11 @@ def _snapshot(turn: DeliveryTurn, dataset: str, terms: SliceTerms, end: int) -> 
 class SlicePublisher:
     """See `lakegate.gate.delivery.attempt_request.Publisher`."""
 
-    def order(self, turn: DeliveryTurn) -> SliceOrder:
+    folder: Final = "slices"
+
+    def order(self, turn: DeliveryTurn, request: Request) -> Request:
         """Offset and watermark are those of now: what is decided are those in the result, if they still hold then."""
-        return slice_order(turn, turn.pin.dataset, slice_terms(turn.terms))
+        return replace(request, slices=slice_order(turn, turn.pin.dataset, slice_terms(turn.terms)))
 
     def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
         """With offsets, watermark and merge state, before and after."""
@@ -218,7 +222,7 @@ class SlicePublisher:
         if merge is not None and merge.run is not None:
             yield merge.run, state_key(workload.pinned, workload.id)
 
-    def listed(self, workload: Workload, result: Result) -> tuple[tuple[LedgerSlice, ...], str | None]:
+    def listed(self, workload: Workload, result: Result) -> PublishedRows:
         """The published slices, and the watermark from them on."""
         slices = tuple(
             LedgerSlice(
@@ -228,7 +232,7 @@ class SlicePublisher:
             for each in result.slices
         )
         decided = decided_slices(workload)
-        return slices, (decided.watermarks[1] or None) if slices and decided is not None else None
+        return PublishedRows(slices, (decided.watermarks[1] or None) if slices and decided is not None else None)
 
 
 def _is_next(dependencies: Dependencies, dataset: str, decided: DecidedSlices) -> bool:

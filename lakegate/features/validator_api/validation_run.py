@@ -19,7 +19,7 @@ from lakegate.base.json_codec import encode, sha256_of
 from lakegate.base.text import plural
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import Shape
-from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.delivery_policy import Policy, PublishAs
 from lakegate.contract.field_paths import column_name, path_of
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.validator_api.wanted_validation import ValidationRule
@@ -31,6 +31,7 @@ from lakegate.gate.delivery.submit_run import invoke_judge
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address, every_version
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.gate.table import Equals, Put, Row, RowAbsent, Tables, read_row, workloads_key
@@ -270,14 +271,18 @@ def _of_workload(
 
 
 def _of_row(dependencies: Dependencies, row: Workload) -> tuple[SourceObject, ...]:
-    """The objects of a delivery: in the lake once it is finished, before that what landed; no slices."""
+    """The objects of a delivery: in the lake once it is finished, before that what landed; no slices, and no typed files."""
     share = SHARES.get(row.state)
     if share is None:
         return DeliveryTurn(dependencies, row).landed.parts
-    beside = lake_layout.ORIGINALS if row.state is State.PUBLISHED and dependencies.terms(row).as_slices else ""
-    return _list_objects(
-        dependencies, dependencies.places.lake, lake_layout.destination_key(share, row.pinned, row.id, beside)
-    )
+    form = dependencies.terms(row).policy.publish_as if row.state is State.PUBLISHED else PublishAs.ORIGINAL
+    beside = lake_layout.ORIGINALS if form is PublishAs.PARQUET else ""
+    prefix = lake_layout.destination_key(share, row.pinned, row.id, beside)
+    listed = _list_objects(dependencies, dependencies.places.lake, prefix)
+    if form is not PublishAs.ICEBERG:
+        return listed
+    block = dependencies.ledger.block(row.pinned.dataset, row.height)
+    return tuple(each for each in listed if isinstance(block, Block) and lake_layout.is_published(block, each.key))
 
 
 def _of_key(

@@ -8,6 +8,7 @@ from typing import Final
 from lakegate.admission.refusals import code_of
 from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.base.timestamps import moment
+from lakegate.contract.delivery_policy import PublishAs
 from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery.admit_delivery import refused_by_pin
 from lakegate.gate.delivery.delivery_row import ChosenVersion, Waiver, Workload, replay_id
@@ -90,8 +91,10 @@ def _usable(dependencies: Dependencies, row: Workload, reason: str, end: datetim
         raise InputError(f"a waiver expires after now, and within {MAX_WAIVER.days} days")
     if row.state is not State.QUARANTINED or row.decision is None:
         raise InputError("only a quarantined delivery can be waived")
-    if dependencies.terms(row).as_slices:
-        raise InputError("its dataset publishes slices, and no slice was written of it: correct the data, or replay it")
+    terms = dependencies.terms(row)
+    if terms.policy.publish_as is not PublishAs.ORIGINAL:
+        form = "slices" if terms.as_slices else "typed files"
+        raise InputError(f"its dataset publishes {form}, and none were written of it: correct the data, or replay it")
     if code := reason_against(row):
         raise InputError(f"a delivery that is rejected as `{code}` cannot be waived (docs/waivers.md)")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import MergeStrategy, PublishAs
@@ -13,22 +13,38 @@ from lakegate.gate.delivery.delivery_row import Decision, Referred, Workload
 from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.ledger.blocks import Block, LedgerObject, LedgerSlice
+from lakegate.gate.ledger.blocks import Block, LedgerObject, LedgerSlice, TableFile
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
-from lakegate.plan.result import Result
-from lakegate.plan.slice_order import SliceOrder, WrittenRun, WrittenSlice
+from lakegate.plan.result import Result, WrittenObject
+from lakegate.plan.slice_order import WrittenRun, WrittenSlice
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
+
+    WrittenByRun: TypeAlias = WrittenObject | WrittenSlice | WrittenRun
+
+
+class PublishedRows(NamedTuple):
+    """Members of a block about rows in another form than they arrived."""
+
+    slices: tuple[LedgerSlice, ...] | None = None
+    watermark: str | None = None
+    """Of the dataset, from the slices on."""
+    table: tuple[TableFile, ...] | None = None
 
 
 class Publisher(Protocol):
     """Publishes accepted rows in another form than they arrived: a row of the extension point `publishers`, by `publishAs`."""
 
-    def order(self, turn: DeliveryTurn) -> SliceOrder:
-        """The order for the rows. ConcurrentUpdate while what they are compared with is being committed."""
+    @property
+    def folder(self) -> str:
+        """The folder of an attempt in which the run writes the rows."""
+        ...
+
+    def order(self, turn: DeliveryTurn, request: Request) -> Request:
+        """The request with the order for the rows. ConcurrentUpdate while what they are compared with is being committed."""
         ...
 
     def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
@@ -47,20 +63,21 @@ class Publisher(Protocol):
         """Do the rest for a delivery whose block is in the ledger and whose row was set back; nothing for others."""
         ...
 
-    def copies(self, workload: Workload, result: Result) -> Iterable[tuple[WrittenSlice | WrittenRun, str]]:
+    def copies(self, workload: Workload, result: Result) -> Iterable[tuple[WrittenByRun, str]]:
         """Objects of the attempt, each with the key of its copy."""
         ...
 
-    def listed(self, workload: Workload, result: Result) -> tuple[tuple[LedgerSlice, ...], str | None]:
-        """The slices that the block lists, and the watermark of the dataset from it on."""
+    def listed(self, workload: Workload, result: Result) -> PublishedRows:
+        """What the block says of the rows."""
         ...
 
 
 def publisher_of(terms: Terms) -> Publisher | None:
-    """None: accepted rows are published as they arrived."""
-    if not terms.as_slices:
+    """None: accepted rows are published as they arrived, and in no other form."""
+    form = terms.policy.publish_as
+    if form is PublishAs.ORIGINAL:
         return None
-    found: Publisher = load_extension("publishers", PublishAs.PARQUET.value)
+    found: Publisher = load_extension("publishers", form.value)
     return found
 
 
@@ -80,7 +97,7 @@ def job_request(turn: DeliveryTurn, attempt: int, batch: str = "") -> Request:
     """
     pin, lake = turn.pin, turn.gate.places.lake
     publisher = publisher_of(turn.terms)
-    return Request(
+    request = Request(
         workload=turn.row.id,
         attempt=attempt,
         plan_uri=plan_uri(turn.gate, pin.plan),
@@ -90,8 +107,8 @@ def job_request(turn: DeliveryTurn, attempt: int, batch: str = "") -> Request:
         judged_at=pin.judging_time,
         output_uri=f"s3://{lake}/{lake_layout.attempt_prefix(turn.row.id, attempt, batch)}",
         references=tuple(referred_data(turn.gate, reference) for reference in pin.references),
-        slices=publisher.order(turn) if publisher else None,
     )
+    return publisher.order(turn, request) if publisher else request
 
 
 def plan_uri(dependencies: Dependencies, digest: str) -> str:

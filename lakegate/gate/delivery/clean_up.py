@@ -25,7 +25,7 @@ from lakegate.report.delivery_report import MAX_DELIVERIES, PastDelivery, render
 from lakegate.verdict.reasons import is_of_gate
 from lakegate.verdict.verdict import Verdict
 
-_SHARE: Final = re.compile("/(?:rows|slices)/")
+_WRITTEN: Final = re.compile(f"/{lake_layout.WRITTEN_BY_RUNS}/")
 
 
 def tidy(turn: DeliveryTurn) -> Steps[Workload]:
@@ -58,8 +58,8 @@ def _ends_segment(turn: DeliveryTurn) -> bool:
 def _unneeded(turn: DeliveryTurn) -> Iterator[tuple[Effect, Address]]:
     """The judged versions by their ids: the parts, then the object that completed them; then every other copy.
 
-    Copies are staged ones, and rows of a split and slices, which are committed; of attempts that were given up and of rejected
-    deliveries, too.
+    Copies are staged ones, and rows of a split, slices and typed files, which are committed; of attempts that were given up and
+    of rejected deliveries, too.
     """
     for part in turn.landed.parts:
         if turn.owns(part):
@@ -68,10 +68,10 @@ def _unneeded(turn: DeliveryTurn) -> Iterator[tuple[Effect, Address]]:
         yield Effect.DELETE_SOURCE, last.address
     for copy in turn.copies:
         yield Effect.DELETE_STAGING, Address(copy.bucket, copy.key)
-    if turn.terms.by_rows or turn.terms.as_slices:
+    if turn.terms.by_run:
         folder = f"{lake_layout.batch_prefix(turn.row.batch)}{turn.row.id}/"
         for share in [*every_version(turn.gate.objects, turn.gate.places.lake, folder)]:
-            if share.current and _SHARE.search(share.key):
+            if share.current and _WRITTEN.search(share.key):
                 yield Effect.DELETE_STAGING, Address(share.bucket, share.key)
 
 

@@ -59,8 +59,6 @@ class Terms:
     """About the time of the next accepted delivery."""
     quarantine_days: int | None = None
     """The days for which quarantined data is kept; None: for ever."""
-    as_slices: bool = False
-    """Whether accepted rows are published in another form than they arrived (`Publisher`)."""
     has_companion: bool = False
     """Whether others measure some of its rules beside the run (`Companion`)."""
     snapshots: bool = False
@@ -69,6 +67,16 @@ class Terms:
     """The format of a file for a reader, as in the manifest: format, compression and, of CSV, `csv`."""
     policy: Policy = field(default_factory=Policy)
     """Features read their settings in it."""
+
+    @property
+    def as_slices(self) -> bool:
+        """Whether slices are published in place of the files that arrived, one delivery after another."""
+        return self.policy.publish_as is PublishAs.PARQUET
+
+    @property
+    def by_run(self) -> bool:
+        """Whether the run writes rows that are published: those of a split, or in another form (`Publisher`)."""
+        return self.by_rows or self.policy.publish_as is not PublishAs.ORIGINAL
 
 
 UNROUTED: Final = Terms()
@@ -105,7 +113,6 @@ def _terms(body: bytes) -> Terms:
         service_levels=plan.service_levels,
         quarantine_days=policy.quarantine_days,
         has_companion=bool(plan.external),
-        as_slices=policy.publish_as is PublishAs.PARQUET,
         snapshots=policy.merge_strategy is MergeStrategy.SNAPSHOT,
         dialect={**encode(read), "csv": csv},
         policy=policy,

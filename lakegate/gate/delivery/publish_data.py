@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lakegate.admission.multi_file_delivery import name_of
 from lakegate.base.errors import ConditionFailed, NotFound, TransactionConflict
@@ -14,7 +14,7 @@ from lakegate.base.timestamps import moment
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import list_subscribers
 from lakegate.gate.datasets.replaced_deliveries import replaceable_name
-from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
+from lakegate.gate.delivery.attempt_request import PublishedRows, Publisher, publisher_of
 from lakegate.gate.delivery.decide_verdict import measured_result
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
@@ -29,8 +29,10 @@ from lakegate.gate.ledger.commit import names_key
 from lakegate.gate.ports import Address, ObjectVersion, agree
 from lakegate.gate.table import ConditionName
 from lakegate.plan.result import Result, Shares, WrittenObject
-from lakegate.plan.slice_order import WrittenRun, WrittenSlice
 from lakegate.verdict.verdict import ACCEPTING
+
+if TYPE_CHECKING:
+    from lakegate.gate.delivery.attempt_request import WrittenByRun
 
 # ---- Copies of objects, slices and shares ----
 
@@ -42,15 +44,15 @@ DESTINATIONS = {"accepted": "accepted", "rejected": "quarantine"}
 def copies_of(turn: DeliveryTurn, to: State, result: Result | None) -> tuple[tuple[tuple[SourceObject, ...], str], ...]:
     """The copies: for each object the sources of its bytes, and its destination.
 
-    Of slices also what arrived, beside them.
+    What arrived is always one: of slices it is beside them.
     """
     pin = turn.pin
-    publisher = publisher_of(turn.terms) if to is State.PUBLISHED else None
-    beside = lake_layout.ORIGINALS if publisher and result else ""
-    written = tuple(
-        ((_written(turn, "slices", each),), key)
-        for each, key in (publisher.copies(turn.row, result) if publisher and result else ())
-    )
+    publisher = publisher_of(turn.terms) if to is State.PUBLISHED and result is not None else None
+    beside = lake_layout.ORIGINALS if publisher and turn.terms.as_slices else ""
+    written: tuple[tuple[tuple[SourceObject, ...], str], ...] = ()
+    if publisher is not None and result is not None:
+        copies_of_rows = publisher.copies(turn.row, result)
+        written = tuple(((_written(turn, publisher.folder, each),), key) for each, key in copies_of_rows)
     rejected = result.rejected_rows if result is not None and turn.row.waiver is None else 0
     if to is State.PUBLISHED and result is not None and rejected and turn.terms.by_rows:
         shares = result.shares or Shares()
@@ -90,8 +92,8 @@ def file_name(written: WrittenObject) -> str:
     return written.uri.rpartition("/")[2]
 
 
-def _written(turn: DeliveryTurn, share: str, written: WrittenObject | WrittenSlice | WrittenRun) -> SourceObject:
-    """One object of a split, or a slice, still as the result lists it."""
+def _written(turn: DeliveryTurn, share: str, written: WrittenByRun) -> SourceObject:
+    """An object of a split, or of another form of the rows, still as the result lists it."""
     lake = f"s3://{turn.gate.places.lake}/"
     if not written.uri.startswith(
         f"{lake}{lake_layout.attempt_prefix(turn.row.id, turn.row.attempt, turn.row.batch)}/{share}/"
@@ -284,8 +286,8 @@ def _block(
 ) -> Block:
     pin, decision = turn.pin, turn.decision
     publisher = publisher_of(turn.terms) if turn.row.state is State.PUBLISHED else None
-    slices, watermark = publisher.listed(turn.row, result) if publisher and result else (None, None)
-    times = [moment(turn.now), *(each.system_time or "" for each in slices or ())]
+    published = publisher.listed(turn.row, result) if publisher and result else PublishedRows()
+    times = [moment(turn.now), *(each.system_time or "" for each in published.slices or ())]
     return Block(
         kind=BlockKind.PUBLISHED if turn.row.state is State.PUBLISHED else BlockKind.QUARANTINED,
         height=turn.row.height,
@@ -301,10 +303,11 @@ def _block(
         rejected_rows=result.rejected_rows if result else None,
         event_time=result.event_time if result else None,
         waiver=turn.row.waiver if turn.row.state is State.PUBLISHED else None,
-        slices=slices,
-        watermark=watermark,
+        slices=published.slices,
+        watermark=published.watermark,
         result=decision.result or None,
         engines=(result.engines or None) if result else None,
         supersedes=supersedes,
         corrects=pin.corrects or None,
+        table=published.table,
     )

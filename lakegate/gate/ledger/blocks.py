@@ -66,6 +66,15 @@ class LedgerSlice:
         return self.offset + self.rows
 
 
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """One typed file of accepted rows, among the objects of its delivery."""
+
+    key: NotEmpty
+    """Of one of the objects."""
+    rows: Started
+
+
 # ---- Records of acts ----
 # A record is a block of the ledger beside the deliveries: it has a height and the digest of the block below, and is verified
 # with them. Its content belongs to its kind, as `lakegate.gate.ledger.record_contents` defines it.
@@ -179,6 +188,8 @@ class Block:
     """Heights of the accepted deliveries in whose place it comes, the lowest first (`lakegate.gate.datasets`)."""
     corrects: Sha256 | None = omit_default(None)
     """The workload of the rejected delivery of the dataset that it corrects, as its producer says. None: of none."""
+    table: tuple[TableFile, ...] | None = omit_default(None)
+    """Of a published delivery its rows as typed files, sorted by key, none of one without rows. None: it has no such files."""
 
 
 AnyBlock: TypeAlias = Block | Record
@@ -230,6 +241,12 @@ def _fit(block: Block) -> None:
         raise InputError("a block cannot have this `slices`")
     if block.slices is not None and not _are_among_objects(block, slices):
         raise InputError("a block has no `slices` but of its own published objects, one of each")
+    if block.table is not None and not (_are_among_objects(block, block.table) and block.slices is None):
+        raise InputError(
+            "a block has no `table` but of its own published objects, one of each, and none beside `slices`"
+        )
+    if not all(low.key < high.key for low, high in pairwise(block.table or ())):
+        raise InputError("a block cannot have this `table`")
     if not all(low < high for low, high in pairwise((*block.supersedes, block.height))):
         raise InputError("a block cannot have this `supersedes`")
     if block.supersedes and block.kind is not BlockKind.PUBLISHED:
@@ -238,8 +255,8 @@ def _fit(block: Block) -> None:
         raise InputError("a block has no `watermark` without slices")
 
 
-def _are_among_objects(block: Block, slices: tuple[LedgerSlice, ...]) -> bool:
-    keys = [each.key for each in slices]
+def _are_among_objects(block: Block, parts: tuple[LedgerSlice, ...] | tuple[TableFile, ...]) -> bool:
+    keys = [each.key for each in parts]
     unique = set(keys)
     return (
         block.kind is BlockKind.PUBLISHED

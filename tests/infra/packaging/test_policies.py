@@ -301,6 +301,7 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
             "LakeBucket/runs/1/report.html",
             "LakeBucket/runs/1/attempt=1/rows/accepted/a",
             "LakeBucket/runs/1/attempt=1/slices/a",
+            "LakeBucket/runs/1/attempt=1/table/a",
             "LandingBucket/a",
         )
         for action in PERMISSIONS
@@ -337,6 +338,7 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
             ("s3:DeleteObjectVersion", "staging/1/a"),
             ("s3:DeleteObjectVersion", "runs/1/attempt=1/rows/accepted/a"),
             ("s3:DeleteObjectVersion", "runs/1/attempt=1/slices/a"),
+            ("s3:DeleteObjectVersion", "runs/1/attempt=1/table/a"),
         },
     }
 

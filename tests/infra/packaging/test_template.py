@@ -764,7 +764,7 @@ def test_the_judge_reads_deliveries_and_writes_results(built: Path) -> None:
     )
     assert granted["Answer"] == (
         "s3:PutObject",
-        [f"arn:aws:s3:::LakeBucket/runs/*/{name}" for name in ("result.json", "slices/*")],
+        [f"arn:aws:s3:::LakeBucket/runs/*/{name}" for name in ("result.json", "slices/*", "table/*")],
     )
     assert made["ManagedPolicyArns"] == []
 

@@ -355,9 +355,11 @@ class _Times:
 class SliceWriter:
     """See `lakegate.engine.attempt.RowWriter`."""
 
-    def memory(self, order: SliceOrder) -> int:
+    step: Final = "slice"
+
+    def memory(self, request: Request) -> int:
         """Of a dataset of snapshots its whole state."""
-        merge = order.merge
+        merge = request.slices.merge if request.slices else None
         return sum(run.rows for run in merge.runs) * PLACED.itemsize if merge and merge.snapshot else 0
 
     def write(self, accepted: AcceptedRows, request: Request, backend: Backend) -> dict[str, Any]:

@@ -96,13 +96,25 @@ def test_the_schema_names_the_fields_of_the_block() -> None:
     expected = sorted([field.name for field in fields(Block)] + ["format"])
 
     assert (expected, expected) == (
-        sorted([*SCHEMA["required"], "corrects", "engines", "result", "slices", "supersedes", "waiver", "watermark"]),
+        sorted(
+            [
+                *SCHEMA["required"],
+                "corrects",
+                "engines",
+                "result",
+                "slices",
+                "supersedes",
+                "table",
+                "waiver",
+                "watermark",
+            ]
+        ),
         sorted(SCHEMA["properties"]),
     )
     assert SCHEMA["properties"]["format"] == {"const": FORMAT}
 
 
-@pytest.mark.parametrize("member", ["corrects", "slices", "supersedes", "waiver", "watermark"])
+@pytest.mark.parametrize("member", ["corrects", "slices", "supersedes", "table", "waiver", "watermark"])
 def test_an_absent_member_is_not_written(member: str) -> None:
     """One block, one text: a member that a delivery does not have is absent, and never null."""
     document = {**json.loads(to_json(a_block())), member: None}

@@ -1,0 +1,1 @@
+"""Tables of Iceberg: accepted rows as typed files beside what arrived."""
