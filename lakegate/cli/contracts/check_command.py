@@ -41,7 +41,7 @@ from lakegate.local_check.contract_servers import served_tables, without_files
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report.delivery_report import Report, progress
 from lakegate.report.verdict_text import WORDS, CheckedDelivery, print_wrapped, show
-from lakegate.verdict.verdict import Judgement, Verdict, worst
+from lakegate.verdict.verdict import Verdict, counts_of, worst
 
 if TYPE_CHECKING:
     from lakegate.library.published_contracts import ContractDocument
@@ -220,7 +220,11 @@ def _result(  # noqa: PLR0913, PLR0917 - what the command has found
 
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
     exit_code = codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED)
-    refused = [each.judgement for each in reports if each.judgement.verdict is Verdict.REJECTED]
+    refused = [
+        each
+        for each in reports
+        if each.judgement.verdict is Verdict.REJECTED or counts_of(each.plan, each.judgement).rejected_rows
+    ]
     if form is CheckFormat.JSON:
         words: Iterable[Word] = [lambda _: terminal.print_json(encode(output_document()))]
     elif form is CheckFormat.TEXT:
@@ -233,14 +237,17 @@ def _result(  # noqa: PLR0913, PLR0917 - what the command has found
     return CommandResult(output_document, words, exit_code)
 
 
-def _next(refused: list[Judgement], *, wrote_rows: bool) -> Iterator[str]:
+def _next(refused: list[Report], *, wrote_rows: bool) -> Iterator[str]:
     """The command to go on with: failing rows into a file, or what the first reason means where no row is to blame."""
-    if not any(each.rejected_rows for each in refused):
-        first = refused[0].by_harm[0]
+    blamed = next((each for each in refused if each.judgement.rejected_rows), None)
+    if blamed is None:
+        first = refused[0].judgement.by_harm[0]
         yield next_command("lakegate", "explain", first.id if first.kind == "file" else first.kind, of=())
     elif not wrote_rows:
         given = {each.name or "" for each in click.get_current_context().command.params} - {"show_all", "page", "form"}
-        yield next_command("lakegate", "check", "--failures", "bad.csv", of=given)
+        yield next_command(
+            "lakegate", "check", "--failures", f"bad{blamed.plan.storage.rows_suffix or '.csv'}", of=given
+        )
 
 
 def _in_words(judged: list[tuple[Report, tuple[str, ...]]], more: Iterable[str], *, show_all: bool) -> Iterator[Word]:

@@ -42,7 +42,7 @@ def print_end(one: DeliveryStatus, waited: Waited, since: str) -> None:
         terminal.standard_output().print(
             f"{waited.verdict:.1f} s from {since} to verdict, {waited.finished:.1f} s to completion"
         )
-    if exit_code([waited]) is WaitExit.REJECTED:
+    if exit_code([waited]) is WaitExit.REJECTED or one.rejected_rows:
         terminal.tell([next_command("lakegate", "reasons", one.workload[:SHORT_ID])])
 
 

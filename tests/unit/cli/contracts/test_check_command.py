@@ -247,8 +247,23 @@ def test_published_and_rejected_rows_are_both_counted(folder: Path, rejected: En
         f"{CONTRACT}customProperties: [{{property: lakegate, value: {{onReject: rows}}}}]\n"
     )
     rejected.changes["rejected_rows"] = 950
+    answer = lakegate("a.csv")
 
-    assert "Accepted with warnings: 11,050 of 12,000 rows published, 950 rejected\n" in lakegate("a.csv").stdout
+    assert "Accepted with warnings: 11,050 of 12,000 rows published, 950 rejected\n" in answer.stdout
+    assert (answer.exit_code, answer.stdout.splitlines()[-1]) == (0, ADVICE.splitlines()[-1])
+
+
+@pytest.mark.usefixtures("folder", "rejected")
+@pytest.mark.parametrize(
+    ("written", "name"), [("jsonl", "bad.jsonl"), ("json", "bad.jsonl"), ("parquet", "bad.parquet"), ("orc", "bad.csv")]
+)
+def test_the_file_of_failing_rows_has_the_form_of_the_delivery(written: str, name: str, folder: Path) -> None:
+    """So that corrected rows can be put back into it; of a format without such a file it is CSV."""
+    (folder / "shop.yaml").write_text(
+        f"{CONTRACT}customProperties: [{{property: lakegate, value: {{format: {written}}}}}]\n"
+    )
+
+    assert f"Next: lakegate check --failures {name} --contract" in lakegate("a.csv").stdout
 
 
 @pytest.mark.usefixtures("folder")

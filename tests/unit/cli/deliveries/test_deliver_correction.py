@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.lake_layout import attempt_prefix
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import CORRECTS, Address
@@ -205,11 +207,11 @@ def test_the_wait_ends_as_that_of_an_upload(
     assert lines[-1] == f"Next: lakegate reasons {made[0][:12]}"
 
 
-def test_without_a_delivery_the_api_is_named(lakegate: Lakegate, tmp_path: Path) -> None:
+def test_without_a_delivery_the_contract_is_named(lakegate: Lakegate, tmp_path: Path) -> None:
     """One sentence has both ways."""
-    for words in ([], ["--api", "https://example.com"], ["--contract", "a"]):
+    for words in ([], ["--api", "https://example.com"], ["--contract", "a", "--again"]):
         result = lakegate("deliver", fixed(tmp_path), *words)
-        assert "name the HTTP API with --api and the contract with --contract, or" in str(result.exception)
+        assert str(result.exception) == "name the contract with --contract, or a rejected delivery with --corrects"
 
 
 def test_a_refused_file_has_no_rows_to_correct(lakegate: Lakegate, tmp_path: Path) -> None:
@@ -226,6 +228,11 @@ def split(lakegate: Lakegate, rejected_rows: bytes, policy: dict[str, str] = BY_
     """A delivery of which rows were rejected alone, as a job leaves it."""
     lakegate.routed(**policy)
     workload = lakegate.upload(name="bad.csv", body=BAD["body"])
+    answer_by_rows(lakegate, workload, rejected_rows)
+    return workload
+
+
+def answer_by_rows(lakegate: Lakegate, workload: str, rejected_rows: bytes) -> None:
     lakegate.intake("orders/bad.csv")
     row = lakegate.dependencies.workloads.get(workload)
     folder = f"{attempt_prefix(row.id, row.attempt)}"
@@ -235,7 +242,6 @@ def split(lakegate: Lakegate, rejected_rows: bytes, policy: dict[str, str] = BY_
         there = lakegate.dependencies.objects.put(Address(LAKE, key), body)
         shares[share] = (WrittenObject(f"s3://{LAKE}/{key}", there.size, there.etag),)
     lakegate.answer(workload, 1, shares=Shares(**shares))
-    return workload
 
 
 def test_of_rows_that_were_rejected_alone_only_they_are_delivered(lakegate: Lakegate, tmp_path: Path) -> None:
@@ -257,6 +263,24 @@ def test_of_rows_that_were_rejected_alone_only_they_are_delivered(lakegate: Lake
     assert made["corrected"] == 1
     assert isinstance(block, Block)
     assert block.corrects == workload
+
+
+def test_the_wait_for_rows_that_are_rejected_alone_ends_with_the_next_command(
+    lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although the delivery is accepted: some of its rows are not."""
+    lakegate.routed(**BY_ROWS)
+
+    def answer() -> None:
+        (version,) = lakegate.dependencies.objects.versions(LANDING, "orders/").versions
+        workload = workload_id(LANDING, version.key, version.version)
+        answer_by_rows(lakegate, workload, b'_reasons,id,amount\n"required/id",,1\n')
+
+    meanwhile(monkeypatch, answer)
+    ended = lakegate("upload", lakegate.file(BAD["body"], "bad.csv"), "--to", "orders/", "--wait")
+
+    assert (ended.exit_code, "Accepted with warnings" in ended.stdout) == (0, True)
+    assert re.fullmatch("Next: lakegate reasons [0-9a-f]{12}", ended.stdout.splitlines()[-1])
 
 
 def test_rows_of_a_split_keep_the_bytes_that_were_corrected(lakegate: Lakegate, tmp_path: Path) -> None:
