@@ -120,6 +120,33 @@ def test_texts_that_are_almost_numbers_stay_texts(tmp_path: Path) -> None:
     assert [judged(found.plan, each).verdict for each in (path, other)] == [Verdict.ACCEPTED, Verdict.REJECTED]
 
 
+def test_unique_numbers_that_rise_have_no_maximum(tmp_path: Path) -> None:
+    """The next delivery goes on with them, whether they are the key or beside it."""
+    path = tmp_path / "data.csv"
+    path.write_text("id,line\n" + "".join(f"{at},{7 * at + 50}\n" for at in range(40)))
+    text = drafted(path).draft.text
+
+    assert ["maximum" in each for each in text.split("name: line")] == [False, True]
+    path.write_text("id,line\n" + "".join(f"{at},{2 * at + 50}\n" for at in range(40)))
+    beside = drafted(path).draft.text.partition("name: line")[2]
+    assert ("unique: true" in beside, "maximum" in beside) == (True, False)
+
+
+def test_what_is_drafted_as_text_is_said(tmp_path: Path) -> None:
+    """Numbers in a spelling that no contract declares, and those of which some are none."""
+    path = tmp_path / "data.csv"
+    rows = [f'k{at},"{at},5{"-" * (at % 2)}",{at or "none yet"},x{at}' for at in range(60)]
+    path.write_text("\n".join(["id,amount,pieces,name", *rows, ""]))
+
+    assert drafted(path).draft.as_text == (
+        (
+            "amount: 100 % of 60; as number they are written with the sign behind the number, as SAP prints it: "
+            "write -1234.5, not 1234.5-"
+        ),
+        "pieces: only 98.3 % of 60 are of the type integer",
+    )
+
+
 def test_a_pair_of_columns_is_a_key(tmp_path: Path) -> None:
     """Where no column is unique, the pair that is named best is; its repetition is rejected."""
     path, again = tmp_path / "data.csv", tmp_path / "again.csv"
@@ -165,6 +192,11 @@ def test_a_number_that_is_unique_by_chance_is_no_key(tmp_path: Path) -> None:
     assert keys(year=range(1990, 2020)) == ["year"]
     assert keys(hour_start=hours) == ["hour_start"]
     assert keys(invoice_no=range(100, 130)) == ["invoice_no"]
+    assert keys(beleg=[*range(100, 120), *range(125, 135)], text=[f"t{at}" for at in range(30)]) == ["beleg"]
+    assert keys(beleg=[*range(115, 130), *range(100, 115)]) == []
+    assert keys(X=range(30)) == []
+    assert keys(level=["high", *(f"{at}.5" for at in range(29))]) == []
+    assert keys(amount=[f'"{at}.000,5{"-" * (at % 3 == 0)}"' for at in range(30)]) == []
     assert keys(country=["DE", "FR"] * 15, fiscalYear=[2000 + at // 2 for at in range(30)]) == ["country", "fiscalYear"]
 
 
@@ -189,6 +221,10 @@ def test_a_number_that_is_unique_by_chance_is_no_key(tmp_path: Path) -> None:
         (lambda at: f'"{1 + at},000"', "integer", "maximum: 90000"),
         (lambda at: f'"{at},5"' if at < 59 else '"5,5 or so"', "string", "pattern: "),
         (lambda at: f"{at} %", "string", "%)$"),
+        (lambda at: f'"{at}.000,50{"-" * (at % 3 == 0)}"', "string", "written with the sign behind the number"),
+        (lambda at: f'"{at},50-"', "string", "written with the sign behind the number"),
+        (lambda at: f"({at}.50)" if at % 5 == 0 else f"{at}.50", "string", "written in parentheses for less than 0"),
+        (lambda at: f"{at}+" if at % 2 else f"{at}", "string", "suggested: 100 % of 60\n"),
         (lambda at: f"{at}.50 €", "string", "€"),
         (lambda at: f"{1 + at}'000", "integer", "maximum: 90000"),
         (lambda at: f" {at}", "string", "^(?: *[-+]"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakegate.admission.file_signatures import BOM, UnreadableError
-from lakegate.admission.header import cells, first_line, named_twice
+from lakegate.admission.header import INDEX, cells, first_line, named_twice
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
@@ -98,7 +98,7 @@ class MeasuredField:
     @property
     def meaning(self) -> LogicalType:
         """The type of its values, in whichever spelling."""
-        return self.type if self.values.spelling is None else self.values.spelling.type
+        return self.values.meaning(self.type)
 
 
 def each_text(texts: Sequence[str], table: str) -> str:
@@ -519,6 +519,8 @@ NEAR = 0.9
 """Estimated numbers of distinct values are exact to a few percent: only columns near the number of rows are counted."""
 MAX_COLUMNS, MAX_PAIRS = 16, 30
 UNIQUE_SAMPLE = 20_000
+DENSE = 5
+"""The distance of the numbers of rows, on average, from which on they do not count them."""
 MAX_GAPS = 5
 """Different distances between the moments of a regular series: of months 28 to 31 days, and an hour of summer time."""
 
@@ -541,6 +543,28 @@ def unique_columns(
         for field in near
         if field in members and (field.meaning is not LogicalType.TIMESTAMP or _is_regular(connection, field))
     )
+
+
+def rising_columns(
+    connection: duckdb.DuckDBPyConnection, measured: Sequence[MeasuredField], unique: Collection[str]
+) -> Iterator[str]:
+    """The unique columns of whole numbers that count the rows: each first one is larger than the one before, by little."""
+    numbers = [
+        field
+        for field in measured
+        if field.field.column in unique
+        and field.type is LogicalType.INTEGER
+        and int(field.values.high or 0) - int(field.values.low or 0) < DENSE * field.present
+        and not INDEX.fullmatch(field.field.column)
+    ][:MAX_COLUMNS]
+    for table in dict.fromkeys(field.table for field in numbers):
+        own = [field for field in numbers if field.table == table]
+        values = [f"try_cast({field.text} AS BIGINT)" for field in own]
+        steps = ", ".join(f"{value} > lag({value}) OVER (ORDER BY rowid) AS s{at}" for at, value in enumerate(values))
+        first = f"SELECT {steps} FROM (SELECT rowid, * FROM {table} LIMIT {UNIQUE_SAMPLE})"  # noqa: S608 - generated names
+        rises = ", ".join(f"bool_and(s{at})" for at in range(len(own)))
+        ((*found,),) = connection.execute(f"SELECT {rises} FROM ({first})").fetchall()  # noqa: S608 - likewise
+        yield from (field.field.column for field, is_rising in zip(own, found, strict=True) if is_rising)
 
 
 def unique_pairs(
@@ -638,8 +662,9 @@ def profile(
                 csv, by_place = other, again
         values = [by_place[(f".{field.name}",)] for field in texts.fields if field.shape is Shape.VALUE]
         unique = unique_columns(connection, values, rows[()])
+        rising = tuple(rising_columns(connection, values, unique))
         kinds = {value.field.column: value.meaning for value in values}
-        has_key = any(may_be_key(name, kinds[name]) for name in unique)
+        has_key = bool(rising) or any(may_be_key(name, kinds[name]) for name in unique)
         pairs = () if has_key else unique_pairs(connection, values, rows[()])
     return Profile(
         texts.plan.storage,
@@ -648,6 +673,7 @@ def profile(
         len(parts),
         tuple(_column(field, (f".{field.name}",), rows[()], by_place, rows) for field in texts.fields),
         unique,
+        rising,
         pairs,
         texts.malformed,
         without_record,

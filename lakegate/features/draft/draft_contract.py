@@ -202,6 +202,8 @@ class Draft:
     """Columns that it does not describe, and why, in words."""
     faults: tuple[str, ...]
     """What of the data it does not repeat, in words with the remedy."""
+    as_text: tuple[str, ...]
+    """Columns that it describes as text, although all or most values are of another type, in words."""
     suggestions: int
     """Comments with evidence."""
     dataset: str
@@ -230,7 +232,10 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults:
 
 
 def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], faults: tuple[str, ...], name: str) -> Draft:
-    return Draft(text, len(chosen), tuple(left_out), faults, text.count("# suggested"), dataset_name(name))
+    as_text = (f"{each.name}: {type_note(each).removeprefix('suggested: ')}" for each in chosen if each.is_other_text)
+    return Draft(
+        text, len(chosen), tuple(left_out), faults, tuple(as_text), text.count("# suggested"), dataset_name(name)
+    )
 
 
 def _fits(text: str, count: int) -> bool:

@@ -24,6 +24,7 @@ def without_faults(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
         csv=replace(profile.csv, null_values_by_column=null_words),
         columns=tuple(replace(_with_words(column), name=names[column.name]) for column in profile.columns),
         unique=tuple(names[column] for column in profile.unique),
+        rising=tuple(names[column] for column in profile.rising),
         pairs=tuple((names[one], names[other]) for one, other in profile.pairs),
     )
     return cleaned, (*_in_rows(profile), *_in_columns(profile, names))
@@ -53,7 +54,7 @@ def _in_rows(profile: Profile) -> Iterator[str]:
         yield f"{objects} in {path} of one object: they are the records (records: {path}); what is beside them is not checked"
     if profile.without_record:
         rows = plural(profile.without_record, "row")
-        yield f"{rows} without a record, with no value, with totals or with the header again: remove such rows"
+        yield f"{rows} without a record, with no value, totals, units or the header again: remove such rows"
     for column in profile.columns if profile.rows == 1 and profile.storage.format.is_json else ():
         (items, *_) = column.parts or (column,)
         if column.shape is Shape.LIST and items.shape is Shape.RECORD and items.rows > 1:

@@ -60,6 +60,10 @@ class Values:
     spelling: Spelling | None = None
     """Of strings: the type that they are values of in another spelling."""
 
+    def meaning(self, kind: LogicalType) -> LogicalType:
+        """The type that all or most values are of, in whichever spelling, of a column of a type."""
+        return self.almost[0] if self.almost else self.spelling.type if self.spelling else kind
+
 
 @dataclass(frozen=True, slots=True)
 class ProfiledColumn:
@@ -87,7 +91,12 @@ class ProfiledColumn:
     @property
     def meaning(self) -> LogicalType:
         """The type of its values, in whichever spelling."""
-        return self.type if self.values.spelling is None else self.values.spelling.type
+        return self.values.meaning(self.type)
+
+    @property
+    def is_other_text(self) -> bool:
+        """Whether a contract can describe it as text alone, although all or most values are of another type."""
+        return self.meaning is not self.type and not (self.values.spelling and self.values.spelling.format)
 
     def inner(self) -> Iterator[ProfiledColumn]:
         """The column and all nested ones."""
@@ -107,6 +116,8 @@ class Profile:
     columns: tuple[ProfiledColumn, ...]
     unique: tuple[str, ...] = ()
     """Columns that have a value in each row, and none twice."""
+    rising: tuple[str, ...] = ()
+    """Those of whole numbers that count the rows, with few left out."""
     pairs: tuple[tuple[str, str], ...] = ()
     """Pairs of columns that are unique together, the likeliest key first; looked for where no unique column may be a key."""
     malformed: int = 0

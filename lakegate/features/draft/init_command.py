@@ -68,6 +68,8 @@ class DraftedContract(ExampleContract):
     faults: tuple[str, ...]
     """What of the data is not repeated by the draft."""
     left_out: tuple[str, ...]
+    as_text: tuple[str, ...]
+    """Columns of texts of which all or most values are of another type."""
     warnings: tuple[str, ...]
     """Of lint."""
     verdict: str
@@ -183,6 +185,7 @@ def _result(target: str, drafted: Drafted) -> DraftedContract:
         draft.suggestions,
         draft.faults,
         draft.left_out,
+        draft.as_text,
         tuple(drafted.warnings),
         judgement.verdict.value,
         tuple(reason.message for reason in judgement.reasons),
@@ -190,10 +193,11 @@ def _result(target: str, drafted: Drafted) -> DraftedContract:
 
 
 def _found(draft: Draft) -> list[str]:
-    """What of the data the draft does not repeat."""
+    """What of the data the draft does not repeat, or not as what it is."""
     return [
         *(f"found: {entry}" for entry in draft.faults[:MAX_SHOWN]),
         *(f"left out: {entry}" for entry in draft.left_out[:MAX_SHOWN]),
+        *(f"drafted as text: {entry}" for entry in draft.as_text[:MAX_SHOWN]),
     ]
 
 

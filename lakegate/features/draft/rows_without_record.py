@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.file_formats import Csv
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal
-from lakegate.verdict.value_mistakes import BLANK, TOTAL, record_of
+from lakegate.verdict.value_mistakes import BLANK, NULL_WORDS, TOTAL, record_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,7 +26,10 @@ SUMMED = 3
 """Values beside zeros whose sum is hardly there by chance."""
 ROUNDED = 1e-6
 """The share of the numbers by which a sum may differ from theirs."""
+COMPARED = 500
+"""Rows below a row of units that are looked at."""
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*")
+_UNIT = re.compile(r"[^0-9]{1,12}")
 _SUMS = "[sum({0}) FILTER (rowid < {1}), max({0}) FILTER (rowid = {1}), sum(abs({0})), count(*) FILTER ({0} <> 0)]"
 """The sum of the others, the last number, the size of all, and how many are not 0."""
 _SEPARATED = (Csv(thousands_separator=","), Csv(decimal_separator=",", thousands_separator="."))
@@ -36,9 +39,9 @@ def remove_rows_without_record(connection: duckdb.DuckDBPyConnection, tables: Ta
     """Remove from tables what is no record, and return how many rows that are.
 
     Such a row lacks a value that nearly all others have: a word such as `Total` in a whole record is a value. A repeated header
-    lacks none, and a last row in which each number is the sum of its column may have any label.
+    and a first row of units lack none, and a last row in which each number is the sum of its column may have any label.
     """
-    headers = _headers(connection, tables) if csv.header else ()
+    headers = [*_headers(connection, tables), *_units(connection, tables)] if csv.header else []
     gone = _remove(connection, tables, {*_unfilled(connection, tables, rows, csv), *headers}, rows)
     return gone + _remove(connection, tables, {*_sums(connection, tables)}, rows - gone)
 
@@ -73,13 +76,32 @@ def _headers(connection: duckdb.DuckDBPyConnection, tables: Tables) -> Iterator[
             yield row
 
 
+def _units(connection: duckdb.DuckDBPyConnection, tables: Tables) -> Iterator[int]:
+    """The first row, if no one of several columns whose other values are nearly all numbers has one there, and one has a unit."""
+    (table, fields), *_ = tables.items()
+    names = [field.alias for field in fields][:MAX_COLUMNS]
+    for row, *texts in _row(connection, table, names, "rowid"):
+        shares = ", ".join(f"avg(CAST(regexp_full_match({name}, '{_NUMBER.pattern}') AS INTEGER))" for name in names)
+        query = f"SELECT {shares} FROM (SELECT * FROM {table} WHERE rowid > {row} LIMIT {COMPARED})"  # noqa: S608 - generated names
+        found = connection.execute(query).fetchall()[0]
+        first = [text or "" for text, share in zip(texts, found, strict=True) if share and share >= 1 - FEW]
+        has_unit = any(_UNIT.fullmatch(text) and text not in NULL_WORDS for text in first)
+        if len(first) > 1 and has_unit and not any(map(_NUMBER.fullmatch, first)):
+            yield row
+
+
+def _row(connection: duckdb.DuckDBPyConnection, table: str, names: list[str], order: str) -> list[tuple[Any, ...]]:
+    """The first row of a table in an order, with its number, and of some columns; none of a table without rows or columns."""
+    query = f"SELECT rowid, {', '.join(names)} FROM {table} ORDER BY {order} LIMIT 1"  # noqa: S608 - generated names
+    return connection.execute(query).fetchall() if names else []
+
+
 def _sums(connection: duckdb.DuckDBPyConnection, tables: Tables) -> Iterator[int]:
     """The last row, if it has numbers, and each of them is the sum of the others of its column."""
     (table, fields), *_ = tables.items()
-    texts = ", ".join(field.alias for field in fields) or "NULL"
-    query = f"SELECT rowid, {texts} FROM {table} ORDER BY rowid DESC LIMIT 1"  # noqa: S608 - generated names
-    for row, *values in connection.execute(query).fetchall():
-        numbers = [field.alias for field, text in zip(fields, values, strict=False) if text and _NUMBER.fullmatch(text)]
+    names = [field.alias for field in fields]
+    for row, *texts in _row(connection, table, names, "rowid DESC"):
+        numbers = [name for name, text in zip(names, texts, strict=True) if text and _NUMBER.fullmatch(text)]
         for csv in _SEPARATED if numbers else ():
             columns = ", ".join(
                 _SUMS.format(f"try_cast({plain_number(name, csv)} AS DOUBLE)", row) for name in numbers[:MAX_COLUMNS]

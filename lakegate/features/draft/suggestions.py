@@ -326,9 +326,15 @@ def type_note(column: ProfiledColumn) -> str:
     return f"suggested: {share(column.present - column.strays, column.present)}"
 
 
+SIGNED = ("sign-behind", "parentheses", "other-minus")
+"""Mistakes of numbers below 0: the others are written as numbers are."""
+
+
 def numeral(code: str) -> str:
     """The pattern of numbers of which some have a mistake."""
     whole = "[-+]?[0-9]+"
+    if code in SIGNED:
+        whole = "[-+]?[0-9][0-9.,' ]*"
     return rf" *{whole}(?:\.[0-9]+)? *" if code == BLANKS else f"{whole}|{MISTAKES[code].pattern}"
 
 
@@ -472,14 +478,16 @@ def primary_key(profile: Profile) -> tuple[str, ...]:
     if profile.rows < ENOUGH_VALUES:
         return ()
     by_name = {column.name: column for column in profile.columns}
-    singles = [name for name in profile.unique if may_be_key(name, by_name[name].meaning)]
+    rising = profile.rising
+    singles = [name for name in profile.unique if name in rising or may_be_key(name, by_name[name].meaning)]
     if singles:
-        # names of keys first, then short values, then the order of the file
+        # names of keys first, then numbers of the rows, then short values, then the order of the file
         return (
             min(
                 singles,
                 key=lambda name: (
                     not sounds_like_key(name),
+                    name not in rising,
                     min(by_name[name].values.longest, 40) // 10,
                     singles.index(name),
                 ),
@@ -505,6 +513,6 @@ def names_period(name: str) -> bool:
 
 
 def others(profile: Profile, key: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns beside the primary key that are unique and are named as keys."""
+    """Columns beside the primary key that are unique and are named as keys, or count the rows."""
     known = profile.unique if profile.rows >= ENOUGH_VALUES else ()
-    return tuple(name for name in known if name not in key and sounds_like_key(name))
+    return tuple(name for name in known if name not in key and (sounds_like_key(name) or name in profile.rising))

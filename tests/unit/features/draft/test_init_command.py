@@ -100,6 +100,7 @@ def test_json_has_the_verdict_and_what_was_left_out(data: Path) -> None:
         "columns": 1,
         "suggestions": 4,
         "faults": [],
+        "as_text": [],
         "left_out": ["x: its values are of several kinds (1 number and 1 string)"],
         "warnings": [],
         "verdict": "accepted_with_warnings",

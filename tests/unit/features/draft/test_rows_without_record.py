@@ -48,7 +48,7 @@ def test_what_is_no_record_says_nothing_of_the_records(extra: list[str], reason:
     ]
     assert (said.verdict, any(reason in each.message for each in said.reasons)) == (Verdict.REJECTED, True)
     counted = f"{len(extra)} row{'s' if len(extra) > 1 else ''}"
-    rows = f"{counted} without a record, with no value, with totals or with the header again: remove such rows"
+    rows = f"{counted} without a record, with no value, totals, units or the header again: remove such rows"
     assert found.draft.faults == (rows,)
     assert f"# - {rows}\n# Drafted by" in found.draft.text
 
@@ -62,6 +62,28 @@ def test_a_last_row_of_sums_is_known_whatever_its_label_is(label: str, point: st
     path.write_text("\n".join(["no;name;amount;none;mixed", *rows, f"{label};;1800,00;0;0", ""]).replace(",", point))
 
     assert drafted(path).profile.without_record == (label != "1060")
+
+
+@pytest.mark.parametrize(
+    ("first", "without"),
+    [
+        ("°C,name,m/s", 1),
+        ("°C,,", 1),
+        ("-,-,[mV]", 1),
+        ("N/A,a,-", 0),
+        ("unknown,a,5.5", 0),
+        (",a,1.5", 0),
+        ("1e,a,2e", 0),
+    ],
+)
+def test_a_row_of_units_is_no_record(first: str, without: int, tmp_path: Path) -> None:
+    """The first one, where no column of numbers has a number in it; words for null are no units."""
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["temp,station,speed", first, *(f"{at}.5,s{at % 9},{at / 8}" for at in range(60)), ""]))
+    profile = drafted(path).profile
+
+    assert profile.without_record == without
+    assert not without or [each.type.value for each in profile.columns] == ["number", "string", "number"]
 
 
 def test_a_last_value_that_is_the_sum_of_few_others_is_a_value(tmp_path: Path) -> None:
