@@ -127,6 +127,7 @@ def get(  # noqa: PLR0913 - a command has these options
     """Download the accepted data of a dataset by its manifest. What is there already is verified and not fetched again.
 
     Example: lakegate get orders_v1 data/ --since 4
+
     Example: lakegate get --quarantined orders/day.csv bad/
 
     With --quarantined a delivery is named, by its landing key or its workload's id: what was rejected of it is fetched, the

@@ -56,6 +56,7 @@ def restore(
     """Put a recalled delivery back into the current state of its dataset, or a lost object of an accepted delivery into the lake.
 
     Example: lakegate restore orders/day.csv --reason "it was of the right month"
+
     Example: lakegate restore accepted/shop/orders_v1/ingest_date=2026-11-21/workload=613d/part-00000.csv day.csv
 
     A delivery is current again, unless a later one supersedes it; your ARN and the reason are in the ledger, and subscribers are

@@ -191,6 +191,7 @@ def approve(  # noqa: PLR0913 - a command has these options
     """Let a judged delivery be published that waits for approval, or make a proposed contract version valid, or withdraw one.
 
     Example: lakegate approve orders/day.csv
+
     Example: lakegate approve brazil-se-weather@1.1.0 --proposal 1f0c8a528f2e
 
     A delivery waits where the workflow of its contract says so. Your ARN is in the ledger; to reject it: lakegate decline. With

@@ -225,7 +225,9 @@ def replay(  # noqa: PLR0913 - a command has these options
     it; --contract CONTRACT names its contract for callers whose rights are limited to that.
 
     Example: lakegate replay orders/day.csv --wait
+
     Example: lakegate replay orders/day.csv --contract shop@1.2.0
+
     Example: lakegate replay --state FAILED --line orders_v1 --since 2026-11-21T06:00 --dry-run
 
     Exit code: 0 it is being judged, or was replayed before (with --wait: accepted), 1 rejected, 3 no verdict. With --state:

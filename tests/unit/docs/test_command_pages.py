@@ -76,6 +76,7 @@ def test_every_command_shows_an_example_and_takes_json(name: str) -> None:
     command = commands()[name]
 
     assert "Example: lakegate " + name in (command.help or "")
+    assert not re.search(r"Example: .*\n *Example: ", command.help or ""), "two examples of a paragraph run together"
     assert name == "mcp" or "--json" in {option for each in command.params for option in each.opts}
 
 
