@@ -31,7 +31,7 @@ PLACE: Final = ("_row", "_part", "_reasons")
 """The first columns: the line of the file (of tables and arrays the record) as reasons name it; the file, from 0; the rules."""
 RECORD: Final = "_record"
 """The whole record, where it has no columns, or other values than its columns."""
-FORMULA: Final = re.compile(r"(?:^|(?<=[;,|]))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
+FORMULA: Final = re.compile(r"(?:^|(?<=[;,|\n]))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 """Beginnings of cells that a spreadsheet would compute."""
 NUMBER: Final = re.compile(r"-[0-9]+([.,][0-9]+)?")
 BATCH: Final = 10_000
@@ -40,9 +40,9 @@ BATCH: Final = 10_000
 
 def cell(text: str) -> str:
     """A cell that no spreadsheet computes: what begins like a formula gets an apostrophe in front, numbers apart, also behind a
-    separator, because some spreadsheets divide cells there. Characters that are not printed are escapes.
+    separator or a line break, because some spreadsheets divide cells there. Other characters that are not printed are escapes.
     """
-    text = printable(text)
+    text = "\n".join(map(printable, text.replace("\r\n", "\n").split("\n")))
     return text if NUMBER.fullmatch(text) else FORMULA.sub("'", text)
 
 

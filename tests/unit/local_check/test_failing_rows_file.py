@@ -85,6 +85,14 @@ def test_no_spreadsheet_computes_a_cell(folder: Path) -> None:
     ]
 
 
+def test_a_value_of_several_lines_is_one_cell_of_several_lines(folder: Path) -> None:
+    """As spreadsheets write them: with LF; what begins like a formula in a line is text there, too."""
+    content = b'id;amount\r\n"a\r\nb\r\n =cmd";x\r\n'
+    written(folder, "bad.excel.csv", "{csv: {delimiter: ';', multiLine: true}}", ("a.csv", content))
+
+    assert b'"a\nb\n\' =cmd",x' in (folder / "bad.excel.csv").read_bytes()
+
+
 def test_a_table_of_text_has_texts(folder: Path) -> None:
     """Parquet for a program; of several files each row says which one it is from."""
     files = [("a.csv", b"id,amount\na,x\n"), ("b.csv", b"id,amount\nb,1\nc,0\n")]
