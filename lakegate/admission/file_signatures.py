@@ -166,8 +166,8 @@ def _other_signature(head: bytes, storage: Storage, csv: Csv) -> Fault | None:
     found, words = signature_of(head)
     if found in {_wanted(storage), Compression.NONE.value}:
         return None
-    message = f"the file is {words}, although the contract promises {declared_format(storage)}: {_remedy(found, storage, csv)}"
-    return found, message
+    promised = f"although the contract promises {declared_format(storage)}"
+    return found, f"the file is {words}, {promised}: {format_remedy(found, storage, csv)}"
 
 
 def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
@@ -257,7 +257,8 @@ def _deeper(head: bytes) -> tuple[str, str] | None:
     return None
 
 
-def _remedy(found: str, storage: Storage, csv: Csv) -> str:
+def format_remedy(found: str, storage: Storage, csv: Csv) -> str:
+    """What to do with a file of another format than the declared one, by its code."""
     if found in {compression.value for compression in Compression} and storage.format.is_text:
         unpacked = "upload the CSV itself" if storage.format is Format.CSV else "unpack it"
         return f"{unpacked}, or declare compression: {found}"
@@ -286,7 +287,7 @@ def _packed_twice(text: bytes, storage: Storage, csv: Csv) -> Fault | None:
     return (
         found,
         f"the file is {words}, packed with {codec}, although the contract promises {declared_format(storage)}: "
-        + (_remedy(found, storage, csv)),
+        + (format_remedy(found, storage, csv)),
     )
 
 

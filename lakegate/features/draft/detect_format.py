@@ -17,9 +17,9 @@ from lakegate.admission.file_signatures import (
     SIGNATURE_REFUSALS,
     TEXT_REFUSALS,
     UTF_8,
-    WORKBOOK,
     UnreadableError,
     declared_format,
+    format_remedy,
     is_declarable,
     refuse,
     signature_of,
@@ -245,8 +245,8 @@ def _recognise_storage(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
     first = store.part(part.uri, 0, min(HEAD, part.size))
     code, words = signature_of(first)
     if not is_declarable(code):
-        remedy = ": save each sheet as CSV (in Excel: CSV UTF-8)" if code == WORKBOOK else ""
-        raise UnreadableError(code, f"the file is {words}, which no contract can declare{remedy}")
+        remedy = format_remedy(code, Storage(Format.CSV), Csv())
+        raise UnreadableError(code, f"the file is {words}, which no contract can declare: {remedy}")
     kind = next((entry for entry in FORMATS if entry.value == code and not entry.is_text), None)
     if kind is not None:
         return Storage(kind), first
@@ -271,6 +271,9 @@ def _recognise_storage(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
 LEAST_RECORDS = 2
 """Objects of a list that may be the records of the object around it."""
 
+BESIDE = frozenset({"included", "errors", "warnings", "links"})
+"""Lists that stand beside the records (JSON:API, and responses of other interfaces)."""
+
 
 def path_of_records(head: bytes) -> str:
     """The member of one object, or `a.b` of a member of it, that has a list of more objects than the object has other members.
@@ -285,7 +288,7 @@ def path_of_records(head: bytes) -> str:
     lists = list(walk.lists(0, ()))
     if walk.is_closed is not is_whole:
         return ""
-    objects, path = max(lists, default=(0, ()))
+    objects, path = max((entry for entry in lists if entry[1][-1] not in BESIDE), default=(0, ()))
     is_named = all(re.fullmatch(r"[^.\x00-\x1f]+", name) for name in path) and len(".".join(path)) <= LONGEST_PATH
     return ".".join(path) if objects >= LEAST_RECORDS and objects >= walk.count and is_named else ""
 

@@ -101,6 +101,7 @@ def erase(  # noqa: PLR0913 - a command has these options
     before are deleted. The ledger records who erased how many rows of which objects and why, never the value.
 
     Example: lakegate erase orders --where-key customer_id=4711 --reason "ticket 318" --dry-run
+
     Example: lakegate erase orders --delivery 613dded6309d --reason "ticket 318"
 
     Exit code: 0 nothing of it is left, 3 some objects could not be searched, or deliveries are not finished.

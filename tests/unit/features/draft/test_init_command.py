@@ -47,7 +47,15 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
         (b"\x28\xb5\x2f\xfd\x00\xa0" + bytes(20), "a window of 1,024 MiB"),
         (b"\x28\xb5\x2f\xfd\x01\x50\x07" + bytes(20), "a dictionary of zstd"),
         (gzip.compress(gzip.compress(b"a,b\n1,2\n", mtime=0), mtime=0), "packed twice"),
-        (b"\x04\x22\x4d\x18" + bytes(20), "lz4-compressed"),
+        (
+            b"\x04\x22\x4d\x18" + bytes(20),
+            "lz4-compressed, which no contract can declare: unpack it, or pack it with gzip, bzip2 or zstd",
+        ),
+        (b"PK\x03\x04" + bytes(40), "which no contract can declare: unpack it, or pack it with gzip"),
+        (
+            b"PK\x03\x04" + bytes(26) + b"xl/",
+            "which no contract can declare: save each sheet as CSV (in Excel: CSV UTF-8)",
+        ),
     ],
 )
 def test_what_is_packed_otherwise_is_named(

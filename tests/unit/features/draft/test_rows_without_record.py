@@ -155,6 +155,8 @@ def test_long_lines_with_a_list_are_json_lines(tmp_path: Path) -> None:
         ('{"data": [{"a": 1}, {"a": 2}]}', "data"),
         ('{"a": [{"b": 1}, {"b": 1}], "c": [{"b": 1}, {"b": 1}, {"b": 2}]}', "c"),
         ('{"d\\u0061ta": [{}, {}]}', "data"),
+        ('{"data": [{"b": 1}, {"b": 1}], "included": [{"b": 1}, {"b": 1}, {"b": 2}]}', "data"),
+        ('{"data": {"id": 1}, "included": [{"b": 1}, {"b": 1}, {"b": 2}]}', ""),
         ('\ufeff {"data": [{"a": 1}, {"a": 2}]} \n', "data"),
         ('{"data": [{"a": 1}, {"a": 2}]}\n{"data": []}', ""),
         ('{"data": [{"a": 1}, {"a": 2}]', ""),
