@@ -23,7 +23,7 @@ from lakegate.base.extension_points import ROOT
 from tests.sam.emulator import free_port
 from tests.unit.features.http_api.api_server import Server
 
-PROVIDER = ROOT / "integrations/airflow"
+PROVIDER = ROOT / "integrations/client"
 EXAMPLE = PROVIDER / "example_dags/lakegate_example.py"
 PATIENCE_SECONDS = 1_200
 T = TypeVar("T")

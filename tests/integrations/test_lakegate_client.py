@@ -1,4 +1,4 @@
-"""The client of the provider for Airflow, against the real handler of the API."""
+"""The client of the HTTP API that needs nothing else, against the real handler of the API."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lakegate_airflow import get_provider_info, lakegate_client
-from lakegate_airflow.lakegate_client import Client, LakegateApiError, words
+from lakegate_airflow import get_provider_info
+from lakegate_client import http_client
+from lakegate_client.http_client import Client, LakegateApiError, words
 
 from lakegate.base.extension_points import ROOT
 from tests.unit.features.http_api.api_server import Server
@@ -23,7 +24,7 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 @pytest.fixture(autouse=True)
 def at_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The API of the simulation has a clock of its own."""
-    monkeypatch.setattr(lakegate_client, "_is_over", lambda _: False)
+    monkeypatch.setattr(http_client, "_is_over", lambda _: False)
 
 
 @pytest.fixture
@@ -86,10 +87,10 @@ def test_an_upload_url_whose_time_is_over_is_announced_again(
         asked.append(len(asked))
         return len(asked) < 2
 
-    monkeypatch.setattr(lakegate_client, "_is_over", over)
+    monkeypatch.setattr(http_client, "_is_over", over)
     assert verdict(server, file)["status"] == "Accepted"
     file.write_bytes(b"good:3")
-    monkeypatch.setattr(lakegate_client, "_is_over", lambda _: True)
+    monkeypatch.setattr(http_client, "_is_over", lambda _: True)
     with pytest.raises(LakegateApiError, match="was announced 3 times"):
         verdict(server, file)
 
@@ -143,7 +144,7 @@ def test_refusals_have_the_words_of_the_problem(server: Server, file: Path, monk
         client.deliver("orders", file, {"summary": {"rows": 0, "columns": []}}, "run")
     assert refused.value.status == 422
     asked = len(server.seen)
-    monkeypatch.setattr(lakegate_client, "LARGEST_FILE", 5)
+    monkeypatch.setattr(http_client, "LARGEST_FILE", 5)
     with pytest.raises(LakegateApiError, match="more than 5 GiB"):
         client.deliver("orders", file, {}, "run")
     assert len(server.seen) == asked
@@ -152,8 +153,8 @@ def test_refusals_have_the_words_of_the_problem(server: Server, file: Path, monk
 
 
 def test_the_client_needs_only_the_standard_library() -> None:
-    """And the provider imports nothing of the package `lakegate`: it runs where only Airflow is."""
-    folder = ROOT / "integrations/airflow/lakegate_airflow"
+    """And the provider for Airflow imports nothing of the package `lakegate`: it runs where only Airflow is."""
+    folder = ROOT / "integrations/client"
     found = {
         file.name: {
             name.partition(".")[0]
@@ -167,9 +168,9 @@ def test_the_client_needs_only_the_standard_library() -> None:
             )
         }
         - set(sys.stdlib_module_names)
-        for file in folder.glob("*.py")
+        for file in folder.glob("lakegate_*/*.py")
     }
 
-    assert found.pop("lakegate_client.py") == {"botocore"}
-    assert set().union(*found.values()) == {"airflow", "asgiref", "lakegate_airflow"}
-    assert get_provider_info()["package-name"] == "lakegate-airflow"
+    assert found.pop("http_client.py") == {"botocore"}
+    assert set().union(*found.values()) == {"airflow", "asgiref", "lakegate_airflow", "lakegate_client"}
+    assert get_provider_info()["package-name"] == "lakegate-client"

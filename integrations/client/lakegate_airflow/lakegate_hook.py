@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow.sdk import BaseHook
-
-from lakegate_airflow.lakegate_client import Client
+from lakegate_client.http_client import Client
 
 
 class LakegateHook(BaseHook):

@@ -6,7 +6,7 @@ from __future__ import annotations
 def get_provider_info() -> dict[str, object]:
     """The description of this provider that Airflow lists."""
     return {
-        "package-name": "lakegate-airflow",
+        "package-name": "lakegate-client",
         "name": "Lakegate",
         "description": "Deliver files through the gate and wait for accepted data.",
         "connection-types": [

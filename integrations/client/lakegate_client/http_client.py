@@ -1,4 +1,4 @@
-"""Client of the HTTP API of a stack, with the standard library: it needs neither Airflow nor the package `lakegate`."""
+"""Client of the HTTP API of a stack, with the standard library: it needs nothing of Airflow, and not the package `lakegate`."""
 
 from __future__ import annotations
 
@@ -194,14 +194,12 @@ def _signature(method: str, url: str, headers: Mapping[str, str], body: bytes) -
         from botocore.auth import SigV4Auth  # noqa: PLC0415 - likewise
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - likewise
     except ImportError:
-        raise LakegateApiError(
-            "give the connection a token as its password, or install lakegate-airflow[iam]"
-        ) from None
+        raise LakegateApiError("give the client a token, or install lakegate-client[iam]") from None
     session = botocore.session.get_session()
     credentials, named = session.get_credentials(), REGION.search(urlsplit(url).hostname or "")
     region = named[1] if named else session.get_config_variable("region")
     if credentials is None or not region:
-        raise LakegateApiError("the connection has no token, and there are no credentials of AWS, or no region")
+        raise LakegateApiError("there is no token, and there are no credentials of AWS, or no region")
     request = AWSRequest(method, url, headers=dict(headers), data=body)
     SigV4Auth(credentials, "execute-api", region).add_auth(request)
     return dict(request.headers.items())

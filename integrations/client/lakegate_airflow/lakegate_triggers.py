@@ -9,8 +9,8 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 from asgiref.sync import sync_to_async
+from lakegate_client.http_client import FINISHED, Client, LakegateApiError
 
-from lakegate_airflow.lakegate_client import FINISHED, Client, LakegateApiError
 from lakegate_airflow.lakegate_hook import LakegateHook
 
 ERRORS_IN_A_ROW = 10

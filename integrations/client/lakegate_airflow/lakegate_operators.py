@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from airflow.sdk import BaseOperator, BaseSensorOperator, PokeReturnValue
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from lakegate_client.http_client import FINISHED, LakegateApiError, words
 
-from lakegate_airflow.lakegate_client import FINISHED, LakegateApiError, words
 from lakegate_airflow.lakegate_hook import LakegateHook
 from lakegate_airflow.lakegate_triggers import AcceptedTrigger, VerdictTrigger
 

@@ -1,0 +1,1 @@
+"""Client of the HTTP API of Lakegate, which needs nothing but the standard library."""
