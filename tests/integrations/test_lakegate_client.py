@@ -113,6 +113,34 @@ def test_accepted_data_is_found_by_its_time(server: Server, file: Path) -> None:
         client.accepted("orders", "orders/other_v1", LONG_AGO)
 
 
+def test_a_delivery_is_waited_for(server: Server, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it has ended; where that takes too long, the state is named."""
+    client = Client(server.url, TOKEN)
+    workload = client.deliver("orders", file, {}, "run")["workloadId"]
+    answers = iter([{"status": "Started"}, {"status": "Started"}, {"status": "Accepted", "workloadId": workload}])
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "workload", lambda *_: next(answers))
+        with pytest.raises(LakegateApiError, match=f"no verdict in time: workload {workload} is Started"):
+            client.finished(workload, "orders", 0, timedelta(seconds=-1))
+        assert client.finished(workload, "orders", 0, timedelta(seconds=60))["workloadId"] == workload
+
+    assert client.finished(workload, "orders", 0, timedelta(seconds=60))["status"] == "Accepted"
+
+
+def test_the_latest_verdict_of_a_dataset_is_found(server: Server, file: Path) -> None:
+    """Accepted or rejected, with its reasons; none, where none is there."""
+    client = Client(server.url, TOKEN)
+    found = [client.newest("orders", LINE)]
+    for body in (b"good:1", b"bad:1"):
+        file.write_bytes(body)
+        verdict(server, file)
+        found.append(client.newest("orders", LINE))
+
+    assert [each and each["status"] for each in found] == [None, "Accepted", "Rejected"]
+    assert found[2] is not None
+    assert "\n  " in words(found[2])
+
+
 @pytest.mark.parametrize("url", ["http://api.example", "ftp://api.example", "api.example", "http://localhost.example"])
 def test_only_https_gets_a_token(url: str) -> None:
     """An address of plain HTTP is refused, but for this machine."""
@@ -153,7 +181,7 @@ def test_refusals_have_the_words_of_the_problem(server: Server, file: Path, monk
 
 
 def test_the_client_needs_only_the_standard_library() -> None:
-    """And the provider for Airflow imports nothing of the package `lakegate`: it runs where only Airflow is."""
+    """And what Airflow and Dagster load imports nothing of the package `lakegate`: it runs where only the one of them is."""
     folder = ROOT / "integrations/client"
     found = {
         file.name: {
@@ -172,5 +200,6 @@ def test_the_client_needs_only_the_standard_library() -> None:
     }
 
     assert found.pop("http_client.py") == {"botocore"}
+    assert found.pop("lakegate_checks.py") == {"dagster", "lakegate_client"}
     assert set().union(*found.values()) == {"airflow", "asgiref", "lakegate_airflow", "lakegate_client"}
     assert get_provider_info()["package-name"] == "lakegate-client"

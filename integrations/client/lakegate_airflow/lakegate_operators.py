@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,13 +9,10 @@ from typing import Any, NoReturn
 
 from airflow.sdk import BaseOperator, BaseSensorOperator, PokeReturnValue
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
-from lakegate_client.http_client import FINISHED, LakegateApiError, words
+from lakegate_client.http_client import FINAL, FINISHED, LakegateApiError, words
 
 from lakegate_airflow.lakegate_hook import LakegateHook
 from lakegate_airflow.lakegate_triggers import AcceptedTrigger, VerdictTrigger
-
-FINAL = frozenset({400, 404, 409, 422})
-"""Statuses of refusals that another try does not change."""
 
 
 class LakegateDeliverOperator(BaseOperator):
@@ -65,16 +61,13 @@ class LakegateDeliverOperator(BaseOperator):
         try:
             client = LakegateHook(self.lakegate_conn_id).get_conn()
             found = client.deliver(self.contract, Path(self.file), known, key)
-            workload, end = str(found["workloadId"]), time.monotonic() + self.verdict_timeout.total_seconds()
+            workload = str(found["workloadId"])
             self.log.info("%s was sent: workload %s", self.file, workload)
-            while self.wait and found["status"] not in FINISHED:
+            if self.wait and found["status"] not in FINISHED:
                 if self.deferrable:
                     trigger = VerdictTrigger(self.lakegate_conn_id, self.poll_interval, self.contract, workload)
                     self.defer(trigger=trigger, method_name="execute_complete", timeout=self.verdict_timeout)
-                if time.monotonic() > end:
-                    raise AirflowException(f"there is no verdict in time: workload {workload} is {found['status']}")
-                time.sleep(self.poll_interval)
-                found = client.workload(workload, self.contract)
+                found = client.finished(workload, self.contract, self.poll_interval, self.verdict_timeout)
         except LakegateApiError as error:
             _fail(str(error), final=error.status in FINAL)
         return self._ended(found) if self.wait else found

@@ -6,9 +6,10 @@ import base64
 import hashlib
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.client import HTTPException, HTTPMessage
 from pathlib import Path
 from typing import IO, Any
@@ -29,6 +30,8 @@ UPLOAD_EXISTS = 412
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 REGION = re.compile(r"\.execute-api\.([a-z0-9-]+)\.")
 FINISHED = frozenset({"Accepted", "Rejected", "Failed", "Gone", "Expired"})
+FINAL = frozenset({400, 404, 409, 422})
+"""Statuses of refusals that another try does not change."""
 BLOCK = 1 << 20
 
 
@@ -92,23 +95,41 @@ class Client:
         """Status and result of a delivery."""
         return self.ask("GET", f"{_address(contract)}/workload/{quote(workload, safe='')}")
 
+    def finished(self, workload: str, contract: str, poll_interval: float, timeout: timedelta) -> dict[str, Any]:
+        """A delivery once it has ended. Raises LakegateApiError, also where that takes longer."""
+        end = time.monotonic() + timeout.total_seconds()
+        while (found := self.workload(workload, contract))["status"] not in FINISHED:
+            if time.monotonic() > end:
+                raise LakegateApiError(f"there is no verdict in time: workload {workload} is {found['status']}")
+            time.sleep(poll_interval)
+        return found
+
     def accepted(self, contract: str, dataset: str, since: datetime) -> dict[str, Any] | None:
         """The latest accepted delivery to a dataset (`shop/orders_v1`) that landed at this time or later; None if there is none.
 
-        The first pages are enough: the latest deliveries come first. Raises LakegateApiError.
+        Raises LakegateApiError.
         """
+        for each in self._judged(contract, dataset):
+            landed = each["details"]["at"]
+            if each["status"] == "Accepted" and landed is not None and datetime.fromisoformat(landed) >= since:
+                return {name: value for name, value in each.items() if name != "details"}
+        return None
+
+    def newest(self, contract: str, dataset: str) -> dict[str, Any] | None:
+        """The latest delivery to a dataset with a verdict; None if there is none. Raises LakegateApiError."""
+        found = next(iter(self._judged(contract, dataset)), None)
+        return None if found is None else self.workload(found["workloadId"], contract)
+
+    def _judged(self, contract: str, dataset: str) -> list[dict[str, Any]]:
+        """Deliveries with a verdict, of the first page that has any: the latest deliveries come first."""
         query = {"line": dataset, "details": "true"}
         for _ in range(PAGES):
             page = self.ask("GET", f"{_address(contract)}/workload", query=query)
-            finished = [each for each in page["workloads"] if each["status"] in {"Accepted", "Rejected"}]
-            for each in finished:
-                landed = each.pop("details")["at"]
-                if each["status"] == "Accepted" and landed is not None and datetime.fromisoformat(landed) >= since:
-                    return dict(each)
-            if finished or not page["cursor"]:
-                break
+            judged = [each for each in page["workloads"] if each["status"] in {"Accepted", "Rejected"}]
+            if judged or not page["cursor"]:
+                return judged
             query["cursor"] = page["cursor"]
-        return None
+        return []
 
     def ask(
         self, method: str, path: str, document: object = None, *, key: str = "", query: Mapping[str, str] | None = None
