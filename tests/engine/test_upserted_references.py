@@ -87,7 +87,7 @@ def test_rules_read_a_dictionary(deliveries: list[list[Row]], rows_of_slice: int
     for rows in deliveries:
         known.update(rows)
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merge_strategies, "SLICE_ROWS", rows_of_slice)
+        patch.setattr(merge_strategies, "FILE_ROWS", rows_of_slice)
         folder = Path(name)
         reference = upserted(folder, *((PLAN, csv(rows)) for rows in deliveries))
         plan = referring(KEYS, ROWS, NAMED, WITHOUT)
