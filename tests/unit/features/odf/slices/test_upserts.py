@@ -10,7 +10,7 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Address
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
-from tests.unit.features.odf.slices.test_merge_state import LINE, delivered, rebuilt
+from tests.unit.features.odf.slices.test_merge_state import LINE, advanced, answered, delivered, rebuilt
 from tests.unit.features.odf.slices.test_snapshots import csv, events, listed, read
 
 UPSERTS = {
@@ -116,3 +116,36 @@ def test_two_rows_of_a_key_are_rejected(line: Lakegate) -> None:
         ("id:primaryKey:1/id: id: wanted unique; measured 2 of 3 rows fail (66.67 %)",),
     )
     assert read(line) == STATES[-1]
+
+
+LINES = """\
+  - name: lines
+    logicalType: object
+    customProperties: [{property: lakegate, value: {publishAs: original, mergeStrategy: append}}]
+    properties:
+      - {name: id, logicalType: string, relationships: [{to: orders.id}]}
+    quality:
+      - {type: sql, query: "SELECT count(*) FROM orders", mustBe: 4}
+      - {type: sql, query: "SELECT count(*) FROM orders o WHERE o.amount = 9", mustBe: 0}
+      - {type: sql, query: "SELECT count(*) FROM orders o WHERE o.amount = 7", mustBe: 1}
+"""
+PUBLIC = "      - {name: amount, logicalType: integer, classification: public}\n"
+
+
+def test_a_delivery_of_another_dataset_is_compared_with_the_current_rows(lakegate: Lakegate) -> None:
+    """Former values do not count, whichever delivery took them back; a key that nobody delivered is missing."""
+    lakegate.ok("publish", lakegate.contract(**UPSERTS | {PUBLIC: PUBLIC + LINES}))
+    for name in ("orders", "lines"):
+        lakegate.ok("route", "add", f"{name}/", "shop", "--dataset", name)
+    for number, rows in enumerate(DELIVERED):
+        assert delivered(lakegate, csv(rows), f"changes_{number}.csv").state is State.PUBLISHED
+    found = []
+    for name, body in (("good", b"id\na\nd\n"), ("bad", b"id\na\nz\n")):
+        workload = lakegate.json("upload", lakegate.file(body, f"{name}.csv"), "--to", "lines/")["workload"]
+        lakegate.intake(f"lines/{name}.csv")
+        row = advanced(lakegate, answered(lakegate, workload))
+        found.append((row.state, row.decision and row.decision.reasons))
+
+    missing = "id: wanted found in orders.id; measured 1 of 2 keys is found nowhere (50 %)"
+    assert found[0] == (State.PUBLISHED, ())
+    assert (found[1][0], [each.partition(": ")[2] for each in found[1][1] or ()]) == (State.QUARANTINED, [missing])
