@@ -171,6 +171,7 @@ results = st.builds(
     rejected_rows=counts,
     unreadable=maybe(st.builds(Unreadable, st.sampled_from(["gzip", "no-header"]), names)),
     columns=maybe(st.builds(Columns, tuples(texts), tuples(texts), tuples(texts), st.booleans())),
+    is_utf_8=st.booleans(),
     malformed=tuples(
         st.builds(
             MalformedRecords,
