@@ -164,20 +164,20 @@ def _causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterato
 
 
 def _of_records(measurements: list[Measurement]) -> Iterator[Cause]:
-    """Rows without data explain the outcomes that fail only in them."""
+    """Rows without data explain the outcomes that fail only in them, of whichever kinds they are."""
+    known = [each for each in measurements if each.samples and all(it.record for it in each.samples)]
     for record, (code, words) in RECORD_MISTAKES.items():
-        there = [
-            measurement
-            for measurement in measurements
-            if measurement.samples and all(it.record == record for it in measurement.samples)
-        ]
-        if record == TOTAL:
-            there = [measurement for measurement in there if measurement.accept and measurement.accept.failing == 1]
+        there = []
+        for measurement in known:
+            own = tuple(it for it in measurement.samples if it.record == record)
+            others = len(measurement.samples) - len(own)
+            rows = ((measurement.accept and measurement.accept.failing) or 0) - others
+            if own and (record != TOTAL or rows == 1):
+                there.append((rows, own, measurement.check))
         if there:
-            rows = max(measurement.accept.failing or 0 for measurement in there if measurement.accept)
-            samples = max((measurement.samples for measurement in there), key=len)
+            rows, samples, _ = max(there, key=lambda found: (found[0], len(found[1])))
             more = f" (and {rows - 1:,} more)" if rows > 1 else ""
-            ids = tuple(measurement.check for measurement in there)
+            ids = tuple(check for *_, check in there)
             yield Cause(code, f"row {samples[0].row:,}{more} {words}", Status.FAIL, ids, samples=samples)
 
 

@@ -268,6 +268,20 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         text(*GOOD, "Total,17.5,,,,"),
         ["cause/total-records: row 7 holds totals or the end of a list, not a record: remove such rows"],
     ),
+    "a row of totals above lines of delimiters": (
+        COMMAS,
+        text(*GOOD, "Total,17.5,,,,", ",,,,,", ",,,,,"),
+        [
+            (
+                "cause/blank-records: row 8 (and 1 more) holds nothing but delimiters, as spreadsheets write below the last row: "
+                "remove such rows"
+            ),
+            (
+                "type-0/id: id: wanted a whole number such as 1234, within 64 bits; measured 1 of 8 rows fails (12.5 %); "
+                "row 7 holds totals or the end of a list, not a record: remove such rows"
+            ),
+        ],
+    ),
     "an empty text": (
         COMMAS,
         text('1,"",1,2024-12-31,SKU11,true'),
