@@ -6,9 +6,11 @@ import csv as stdlib_csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from lakegate.admission.file_signatures import UTF_8, encoding_evidence
 from lakegate.admission.value_masks import LONGEST_SHAPE
 from lakegate.contract.file_formats import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, Csv, Format, Storage
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
@@ -95,7 +97,7 @@ RECORD_MISTAKES = {
 NULL_WORD, BLANKS, NARROW, QUOTED = "null-word", "blanks", "non-breaking", "quoted"
 EMPTY, TOO_LARGE, NO_DAY, SEPARATORS = "empty", "too-large", "no-day", "separators"
 UNQUOTED, NESTED = "unquoted", "nested"
-ZEROS, CASE, LOST_WORD = "leading-zeros", "case", "lost-word"
+ZEROS, CASE, LOST_WORD, GARBLED = "leading-zeros", "case", "lost-word", "garbled"
 _WORDS = "NULL null Null N/A n/a NA na N.A. n.a. NaN nan NAN None none NONE nil NIL <NA> <null> (null) #N/A #NULL! \\N - -- ."
 NULL_WORDS = frozenset(_WORDS.split(" "))
 """Words that programs write for a missing value."""
@@ -245,6 +247,8 @@ _SHARED = {
     BLANKS: "values with blanks around them: write them without",
     NARROW: "values with non-breaking blanks (U+00A0, as web pages and spreadsheets have): write them without",
     QUOTED: "written as texts, in quotes: write the values without quotes",
+    GARBLED: "letters of UTF-8 that were read in another encoding (`Ã¼` for `ü`): write them as they are, "
+    "in the encoding that the contract declares",
     TOO_LARGE: "whole numbers beyond 64 bits: write smaller ones, or declare a text",
     NO_DAY: "days that the calendar does not have, such as 30 February: write the right ones, as YYYY-MM-DD",
     SEPARATORS: "numbers with other separators than the contract declares: write them as it does, "
@@ -445,8 +449,18 @@ def _whole(text: str) -> int:
     return -number if text.startswith("-") else number
 
 
+def _is_garbled(text: str) -> bool:
+    """Whether a text is what UTF-8 becomes in an encoding of single bytes."""
+    for encoding in ("windows-1252", "iso-8859-1"):
+        with suppress(UnicodeEncodeError):
+            return encoding_evidence(text.encode(encoding)) == {UTF_8}
+    return False
+
+
 def _compared(text: str, allowed: Collection[str], good: Collection[str]) -> tuple[str, str] | None:
     """A mistake that shows beside the words that are allowed, and beside other values."""
+    if _is_garbled(text) and not any(map(_is_garbled, good)):
+        return GARBLED, ""
     if any(text != each and text.casefold() == each.casefold() for each in allowed):
         return CASE, next((each for each in allowed if each.lower() != each.upper() and len(each) <= LONGEST_SHAPE), "")
     if text.isdecimal() and good and all(each.isdecimal() for each in good):

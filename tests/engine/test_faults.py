@@ -375,6 +375,22 @@ def test_utf_8_in_place_of_another_encoding_is_a_warning(
     ]
 
 
+def test_letters_that_were_read_in_another_encoding_are_named(judge_files: Callable[..., Judged]) -> None:
+    """Where they break a rule, in a file of the declared encoding or of UTF-8: the reason says it, and not the warning alone."""
+    rules = (rule("enum", "town", values=["Köln", "Ulm"]), rule("pattern", "id", pattern="^[0-9]$"))
+    plan = plan_of({"id": "string", "town": "string"}, *rules, csv=Csv(encoding="windows-1252"))
+    content = "id,town\n1,Köln\n2,Ulm\n3,Köln\n"
+
+    reason = judge_files(plan, content.encode()).judgement.reasons[0]
+    again = judge_files(replace(plan, csv=Csv()), content.replace("ö", "Ã¶").encode()).judgement.reasons
+
+    assert reason.message == (
+        "town: wanted one of Köln, Ulm; measured 2 of 3 rows fail (66.67 %); letters of UTF-8 that were read in another encoding "
+        "(`Ã¼` for `ü`): write them as they are, in the encoding that the contract declares"
+    )
+    assert [each.message for each in again] == [reason.message]
+
+
 def test_titles_above_the_header_are_of_any_encoding(judge_files: Callable[..., Judged]) -> None:
     """Skipped lines show nothing of the encoding of the rows; the header does, which the contract may not even name."""
     dialect = Csv(encoding="windows-1252", skip_rows=1)

@@ -148,6 +148,11 @@ def test_a_form_is_that_of_most_values(
     ("texts", "allowed", "good", "form"),
     [
         (["de"], ["DE"], [], ValueMistake("case", 1, 1, "DE")),
+        (["KÃ¶ln"], ["Köln"], ["Ulm"], ValueMistake("garbled", 1, 1)),
+        (["DÃ\x9cREN"], [], [], ValueMistake("garbled", 1, 1)),
+        (["5 \u00e2\u201a\u00ac"], [], [], ValueMistake("garbled", 1, 1)),
+        (["KÃ¶ln"], [], ["DÃ¼ren"], None),
+        (["Köln", "MANHÃ…", "東京"], [], [], None),
         (["de"], ["x" * 41, "DE"], [], ValueMistake("case", 1, 1, "DE")),
         (["1A"], ["1a" * 30, "1a"], [], ValueMistake("case", 1, 1, "1a")),
         (["DE"], ["DE"], [], None),

@@ -34,7 +34,7 @@ from tests.unit.lints.page import EXPLANATIONS, explanations
 WRITTEN = [each.outcome for each in outcomes()]
 CAUSES = {
     *("column-names", "missing-columns", "index-column", "column-types", "header-repeated", "blank-records"),
-    *("null-word", "blanks", "quoted", "total-records", "non-breaking", "empty", "too-large", "separators"),
+    *("null-word", "blanks", "quoted", "total-records", "non-breaking", "garbled", "empty", "too-large", "separators"),
     *("unquoted", "nested", "leading-zeros", "case", "lost-word"),
     *MISTAKES,
 }
