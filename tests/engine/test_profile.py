@@ -224,6 +224,8 @@ def test_a_number_that_is_unique_by_chance_is_no_key(tmp_path: Path) -> None:
         (lambda at: f'"{at}.000,50{"-" * (at % 3 == 0)}"', "string", "written with the sign behind the number"),
         (lambda at: f'"{at},50-"', "string", "written with the sign behind the number"),
         (lambda at: f"({at}.50)" if at % 5 == 0 else f"{at}.50", "string", "written in parentheses for less than 0"),
+        (lambda at: f"'-{at}.5" if at % 3 == 0 else f"{at}.5", "string", "written with an apostrophe before the value"),
+        (lambda at: f"'{at}x" if at % 3 == 0 else f"{at}", "string", "suggested: 100 % of 60\n"),
         (lambda at: f"{at}+" if at % 2 else f"{at}", "string", "suggested: 100 % of 60\n"),
         (lambda at: f"{at}.50 €", "string", "€"),
         (lambda at: f"{1 + at}'000", "integer", "maximum: 90000"),

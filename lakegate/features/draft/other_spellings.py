@@ -14,7 +14,7 @@ from itertools import product
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.features.draft.found_fields import Spelling
-from lakegate.features.draft.suggestions import SIGNED, numeral
+from lakegate.features.draft.suggestions import OF_SOME, numeral
 from lakegate.verdict.value_mistakes import BLANKS, MISTAKES, SEPARATING, form_of
 
 COVERED = 0.95
@@ -83,8 +83,8 @@ def spelling_of(texts: Sequence[str]) -> tuple[Spelling, tuple[str, ...]] | None
 
 def _of_kind(kind: LogicalType, texts: Sequence[str]) -> tuple[Spelling, tuple[str, ...]] | None:
     others = [text for text in texts if not re.fullmatch(GRAMMARS[kind].pattern or "", text)]
-    if kind is LogicalType.NUMBER and (signed := _sign_of(texts)):
-        return Spelling(kind, signed), ()
+    if kind is LogicalType.NUMBER and (code := _mistake_of_some(texts)):
+        return Spelling(kind, code), ()
     mistake = form_of(kind, others)
     if mistake is None or len(texts) - len(others) + mistake.values < COVERED * len(texts):
         return None
@@ -96,11 +96,15 @@ def _of_kind(kind: LogicalType, texts: Sequence[str]) -> tuple[Spelling, tuple[s
     return (spelling, ()) if _is_meant(mistake.code, texts) else None
 
 
-def _sign_of(texts: Sequence[str]) -> str | None:
-    """The mistake of numbers below 0 where all texts are numbers, whatever their separators, and some have it."""
-    for code in SIGNED:
-        has_sign = any(re.fullmatch(MISTAKES[code].pattern, text) and not text.endswith("+") for text in texts)
-        if has_sign and all(re.fullmatch(numeral(code), text) for text in texts) and not any(map(_CODE.match, texts)):
+def _mistake_of_some(texts: Sequence[str]) -> str | None:
+    """The mistake that some numbers have, as those below 0, where all texts are numbers, whatever their separators."""
+    for code in OF_SOME:
+        has_mistake = any(re.fullmatch(MISTAKES[code].pattern, text) and not text.endswith("+") for text in texts)
+        if (
+            has_mistake
+            and all(re.fullmatch(numeral(code), text) for text in texts)
+            and not any(map(_CODE.match, texts))
+        ):
             return code
     return None
 

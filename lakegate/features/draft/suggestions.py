@@ -326,15 +326,17 @@ def type_note(column: ProfiledColumn) -> str:
     return f"suggested: {share(column.present - column.strays, column.present)}"
 
 
-SIGNED = ("sign-behind", "parentheses", "other-minus")
-"""Mistakes of numbers below 0: the others are written as numbers are."""
+OF_SOME = ("sign-behind", "parentheses", "other-minus", "apostrophe")
+"""Mistakes of some numbers, as a rule those below 0: the others are written as numbers are."""
 
 
 def numeral(code: str) -> str:
     """The pattern of numbers of which some have a mistake."""
     whole = "[-+]?[0-9]+"
-    if code in SIGNED:
+    if code in OF_SOME:
         whole = "[-+]?[0-9][0-9.,' ]*"
+    if code == "apostrophe":
+        return rf"['\u2018\u2019\u00b4`]?{whole}"
     return rf" *{whole}(?:\.[0-9]+)? *" if code == BLANKS else f"{whole}|{MISTAKES[code].pattern}"
 
 
