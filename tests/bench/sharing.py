@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -131,24 +132,28 @@ def chains(blocks: int, runs: int) -> Iterator[str]:
 
 
 def written(folder: Path, slices: int, rows: int, runs: int) -> Iterator[str]:
-    """CSV that is judged and written as slices, beside pyarrow, which reads and writes it as Parquet."""
+    """CSV that is judged and written as slices, or typed files, beside pyarrow, which reads and writes it as Parquet."""
     texts = [text_of(at * rows, rows, FIRST).encode() for at in range(slices)]
     size, number = sum(map(len, texts)), iter(range(10**6))
 
-    def judged() -> None:
+    def judged(*, as_slices: bool) -> None:
         for at, text in enumerate(texts):
             place = folder / str(next(number))
             place.mkdir()
-            request = replace(request_for(WIDER, place, text), slices=SliceOrder(at * rows, "at"))
-            assert sum(each.rows for each in measure_natively(request, WIDER).slices) == rows
+            order = SliceOrder(at * rows, "at") if as_slices else None
+            request = replace(request_for(WIDER, place, text), slices=order, typed_files=not as_slices)
+            result = measure_natively(request, WIDER)
+            assert sum(each.rows for each in (*result.slices, *result.typed_files)) == rows
 
     def plain() -> None:
         for text in texts:
             pq.write_table(pc.read_csv(io.BytesIO(text)), folder / f"{next(number)}.parquet", compression="zstd")
 
-    ours, theirs = best(judged, runs), best(plain, runs)
-    speed = f"{slices / ours:.1f} slices/s, {size / ours / MB:.0f} MB/s"
-    yield f"| CSV judged and written as slices | {speed} | {ours / theirs:.1f} (pyarrow writes it) |"
+    theirs = best(plain, runs)
+    for name in ("slices", "typed files"):
+        ours = best(partial(judged, as_slices=name == "slices"), runs)
+        speed = f"{slices / ours:.1f} {name}/s, {size / ours / MB:.0f} MB/s"
+        yield f"| CSV judged and written as {name} | {speed} | {ours / theirs:.1f} (pyarrow writes it) |"
 
 
 def copied(folder: Path, lake: Lake, runs: int) -> Iterator[str]:

@@ -17,6 +17,7 @@ from lakegate.features.erasure.rows_to_erase import search_objects, whole_delive
 from lakegate.features.tables.table_publisher import PUBLISHER
 from lakegate.features.validator_api.validation_run import data_at
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
+from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.attempt_request import PublishedRows
 from lakegate.gate.delivery.delivery_row import Decision, FailureCause, Workload
@@ -24,10 +25,12 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.lake_layout import destination_key, is_published, manifest_key
 from lakegate.gate.ledger.blocks import Block, LedgerObject, TableFile, digest, from_json, to_json
+from lakegate.gate.ledger.compare_objects import Damage, compared_objects
 from lakegate.gate.ports import Address
 from lakegate.local_check.quarantined_data import accepted_files
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import MalformedRecords, Result, WrittenFile
+from lakegate.transfer.download_files import compared_files, deliveries, head_of
 from tests.decisions import waive
 from tests.published_schemas import validate
 from tests.simulation.contract import PLANS, block_digest
@@ -92,6 +95,30 @@ def test_typed_files_are_published_beside_what_arrived() -> None:
     assert [each.key for each in accepted_files(env.dependencies, block)] == [original]
     assert (from_json(to_json(block)), digest(block)) == (block, block_digest(block))
     assert [each for each in env.memory.objects.current(LAKE, "runs/") if "/table/" in each] == []
+
+
+def test_downloads_have_what_arrived_and_are_whole_without_typed_files(tmp_path: Path) -> None:
+    """`get` brings what the manifest lists, and `verify --data` asks for no more."""
+    env = settled(b"good:1", b"split:12")
+    manifest = whole(env.dependencies, head_of(env.dependencies, LINE), -1)
+    places = [each.place for one in deliveries(manifest, -1) for each in one.files]
+    asked = compared_files(tmp_path, LINE, env.dependencies.ledger.blocks(LINE))
+
+    assert [each.rpartition("/")[2] for each in places] == ["part-00000.csv", "accepted-00000.csv"]
+    assert (asked.count, [each.file for each in asked.damaged]) == (2, places)
+
+
+def test_a_typed_file_that_is_lost_or_altered_is_found() -> None:
+    """`verify --objects` compares it as every object of the block, and no such file is taken for a foreign one."""
+    env = settled(b"good:1")
+    (block,) = blocks(env)
+    first, second = (each.key for each in block.table or ())
+
+    assert compared_objects(env.dependencies, LINE, 0, lambda _: None).damaged == ()
+    env.memory.objects.delete(Address(LAKE, first, block.objects[0].version))
+    swapped(env, second, b"typed:xx")
+    found = compared_objects(env.dependencies, LINE, 0, lambda _: None).damaged
+    assert [(each.damage, each.key) for each in found] == [(Damage.LOST, first), (Damage.REPLACED, second)]
 
 
 def test_only_the_block_says_which_objects_are_the_tables() -> None:
