@@ -275,7 +275,18 @@ class Agenda:
         return self._cursor(name) or cursor
 
     def reserve_start(self, now: datetime, interval: timedelta, burst: int) -> datetime:
-        """Reserve the start of one job run: the time from which it may be sent, `now` or later. Raises Throttled.
+        """Reserve the start of one job run: the time from which it may be sent, `now` or later. Raises Throttled."""
+        return self._reserve(STARTS, now, interval, burst)
+
+    def reserve_commit(self, chain: str, now: datetime, interval: timedelta) -> datetime:
+        """Reserve the time of a commit to a chain, `now` or later; those that are reserved are an interval apart.
+
+        Raises Throttled.
+        """
+        return self._reserve(workloads_key("cursor", f"commits#{chain}"), now, interval, 1)
+
+    def _reserve(self, key: RowKey, now: datetime, interval: timedelta, burst: int) -> datetime:
+        """The time of one of a row's tokens.
 
         A token bucket of all workers together: `burst` tokens, one more after each interval. Starts that find no token get
         the times at which the next ones will be there, first come, first served.
@@ -284,9 +295,9 @@ class Agenda:
         two updates one fits, because a write knows no maximum; unless another worker comes between them.
         """
         moment, step = _milliseconds(now), int(interval.total_seconds() * 1000)
-        later = Update(STARTS, adds={"free": step}, if_=AtLeast("free", moment))
+        later = Update(key, adds={"free": step}, if_=AtLeast("free", moment))
         is_idle = AnyOf(Lacks("free"), Below("free", moment))
-        idle = Update(STARTS, sets={"free": moment + step}, if_=is_idle)
+        idle = Update(key, sets={"free": moment + step}, if_=is_idle)
         for each in (later, idle) * RESERVATIONS:
             with suppress(ConditionFailed):
                 wait = self.table.update(each).number("free") - burst * step - moment

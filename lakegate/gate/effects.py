@@ -57,6 +57,7 @@ class Effect(StrEnum):
     SCHEDULE = "keep until its time what was judged"
     DECIDE = "decide"
     COPY = "copy to the destination"
+    RESERVE_COMMIT = "reserve a time for the commit to a busy chain"
     COMMIT = "commit: terminal state, block and message"
     SETTLE = "end a workload whose block the ledger has"
     WRITE_SEGMENT = "write a segment of the readers' manifest"

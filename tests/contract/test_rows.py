@@ -110,6 +110,19 @@ def test_a_write_needs_state_and_attempt(ports: Ports, expected: Expected) -> No
     assert ports.agenda.owner("c") is None
 
 
+def test_commits_to_a_busy_chain_reserve_times_of_their_own(ports: Ports) -> None:
+    """The first is now, each further one an interval later; another chain has its own, and who pauses finds it free."""
+    step = timedelta(milliseconds=50)
+    reserve = ports.agenda.reserve_commit
+    begun = [reserve(CHAIN, NOW, step) for _ in range(3)]
+    slower = [reserve(CHAIN, NOW, 2 * step), reserve(CHAIN, NOW, step)]
+
+    assert begun == [NOW, NOW + step, NOW + 2 * step]
+    assert slower == [NOW + 3 * step, NOW + 5 * step]
+    assert reserve("orders/lines_v2", NOW, step) == NOW
+    assert reserve(CHAIN, SOON, step) == SOON
+
+
 def test_the_first_sighting_of_an_object_stays_and_its_event_is_added(ports: Ports) -> None:
     """Whoever sees it later changes nothing; the time of its event is kept whenever it comes, and for three months at most."""
     ports.arrivals.note("w1", NOW)
@@ -346,17 +359,24 @@ def test_a_delivery_is_committed_once(ports: Ports) -> None:
 
 
 def test_the_last_delivery_of_a_name_is_found_in_its_chain(ports: Ports) -> None:
-    """A commit without a name changes none; one that is refused neither; the same name in another chain is another one."""
+    """A commit without a name changes none; one that is refused neither; the same name in another chain is another one.
+
+    What is not superseded by the block was accepted meanwhile: the commit is refused.
+    """
     name, other, previous = "a" * 64, "b" * 64, GENESIS
-    for height, given in enumerate((name, name, "", other)):
+    for height, (given, supersedes) in enumerate(((name, ()), (name, (0,)), ("", ()), (other, ()))):
         row = DECIDED._replace(id=f"w{height}")
         ports.workloads.create(row)
-        own = block(height, previous, row.id)
+        own = replace(block(height, previous, row.id), supersedes=supersedes)
         ports.ledger.commit(own, committed(row), HERE, replace(NEWS, id=row.id), given)
         previous = digest(own)
-    ports.workloads.create(DECIDED._replace(id="w4"))
-    with pytest.raises(ConditionFailed):
-        ports.ledger.commit(block(3, GENESIS, "w4"), committed(DECIDED._replace(id="w4")), HERE, NEWS, name)
+    last = DECIDED._replace(id="w4")
+    ports.workloads.create(last)
+    for height, supersedes, reason in ((3, (1,), "head"), (4, (), "name"), (4, (0,), "name")):
+        own = replace(block(height, previous, "w4"), supersedes=supersedes)
+        with pytest.raises(ConditionFailed) as refused:
+            ports.ledger.commit(own, committed(last), HERE, NEWS, name)
+        assert refused.value.reasons == (reason,)
 
     assert [ports.ledger.accepted_as(CHAIN, each) for each in (name, other, "c" * 64)] == [1, 3, None]
     assert ports.ledger.accepted_as("orders/lines_v2", name) is None

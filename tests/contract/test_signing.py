@@ -23,21 +23,41 @@ SECOND = key_record(1, digest(FIRST), TWO, ONE)
 
 
 def test_a_commit_is_signed_in_its_transaction(ports: Ports, signing: Callable[..., Ledger]) -> None:
-    """Block and signature are there together; without a key there is none."""
+    """Block and signature are there together, by the key that the chain names; without a key there is none."""
     ports.workloads.create(DECIDED)
-    ledger, first = signing(ONE), block(0, GENESIS)
-    ledger.commit(first, committed(DECIDED), HERE, NEWS)
+    first = block(0, GENESIS)
+    signing().commit(first, committed(DECIDED), HERE, NEWS)
     other = DECIDED._replace(id="w3")
     ports.workloads.create(other)
-    above = block(1, digest(first), "w3")
-    signing().commit(above, committed(other), HERE, replace(NEWS, id="w3"))
+    ledger, named = signing(ONE), key_record(1, digest(first), ONE)
+    ledger.append(named)
+    above = block(2, digest(named), "w3")
+    ledger.commit(above, committed(other), HERE, replace(NEWS, id="w3"))
 
     assert tuple(ledger.signed(CHAIN)) == (
-        SignedText(canonical(first), signature_by(ONE, first)),
-        SignedText(canonical(above)),
+        SignedText(canonical(first)),
+        SignedText(canonical(named), signature_by(ONE, named)),
+        SignedText(canonical(above), signature_by(ONE, above)),
     )
-    assert tuple(ledger.texts(CHAIN)) == (canonical(first), canonical(above))
+    assert tuple(ledger.texts(CHAIN)) == (canonical(first), canonical(named), canonical(above))
     assert tuple(ledger.signed("another")) == ()
+
+
+@pytest.mark.parametrize("keys", [(), (TWO,), (ONE,)], ids=["none", "another", "the first of the chain"])
+def test_a_commit_by_another_key_than_the_chain_names_is_refused(
+    ports: Ports, signing: Callable[..., Ledger], keys: tuple[MemoryKey, ...]
+) -> None:
+    """Whatever its worker read before: a key was named, or none, since then."""
+    ports.workloads.create(DECIDED)
+    previous, height = GENESIS, 0
+    if keys != (ONE,):
+        signing(ONE).append(FIRST)
+        previous, height = digest(FIRST), 1
+    with pytest.raises(ConditionFailed) as refused:
+        signing(*keys).commit(block(height, previous), committed(DECIDED), HERE, NEWS)
+
+    assert refused.value.reasons == ("key",)
+    assert ports.workloads.get(DECIDED.id) == DECIDED
 
 
 def test_the_record_of_a_key_is_signed_and_names_it(ports: Ports, signing: Callable[..., Ledger]) -> None:
@@ -90,7 +110,8 @@ def test_a_repeated_signed_commit_is_one_commit(ports: Ports, signing: Callable[
     """Ed25519 gives a text one signature: the repetition is the same request, as its token says."""
     ports.workloads.create(DECIDED)
     ledger = signing(ONE)
+    ledger.append(FIRST)
     for _ in range(2):
-        ledger.commit(block(0, GENESIS), committed(DECIDED), HERE, NEWS)
+        ledger.commit(block(1, digest(FIRST)), committed(DECIDED), HERE, NEWS)
 
-    assert len(ports.ledger.blocks(CHAIN)) == 1
+    assert len(ports.ledger.blocks(CHAIN)) == 2

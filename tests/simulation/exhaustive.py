@@ -48,7 +48,7 @@ OF_RESTORES = {Effect.SETTLE}
 """Effects after rows were set back, which tests/unit/gate/delivery/test_restored_rows.py plays."""
 NOT_PLAYED = {
     *OF_RESTORES,
-    *(Effect.KEEP_CURSOR, Effect.ANCHOR),
+    *(Effect.KEEP_CURSOR, Effect.ANCHOR, Effect.RESERVE_COMMIT),
     *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *OF_VALIDATORS),
     *PUBLISHING,
 }

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from lakegate.base.errors import InputError
+from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
 from lakegate.gate.datasets.compare_manifest import UNTRUE, manifest_faults
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
-from lakegate.gate.effects import Steps, run
+from lakegate.gate.effects import Effect, Steps, run
 from lakegate.gate.ledger.blocks import Record, deliveries
 from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.sweep import sweep
@@ -119,6 +120,33 @@ def test_one_is_published_between_two_readings_of_the_other(monkeypatch: pytest.
     run(town.publishes(town.last), town.env.dependencies.clock)
     town.swept()
     assert town.current() == [0, 2, 4]
+
+
+def test_on_a_busy_chain_a_delivery_supersedes_the_last_of_its_name() -> None:
+    """Two others of the name are published before it, each right before its commit: the second time it is not compared again.
+
+    Its commit is refused by the name, and then it is.
+    """
+    town = Rivals()
+    rivals = [town.other, town.judged(b"good:1f")]
+    steps = town.publishes(town.last)
+    call, refused = next(steps), []
+    with suppress(StopIteration):
+        while True:
+            if call.effect is Effect.COMMIT and rivals:
+                run(town.publishes(rivals.pop(0)), town.env.dependencies.clock)
+            try:
+                answer = call.do()
+            except ConditionFailed as error:
+                refused.append(error.reasons)
+                call = steps.throw(error)
+            else:
+                call = steps.send(answer)
+    town.swept()
+
+    assert refused == [("head", "name"), ("head", "name"), ("name",)]
+    blocks = deliveries(town.env.dependencies.ledger.blocks(LINE))
+    assert [block.supersedes for block in blocks[3:]] == [(1,), (3,), (4,)]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

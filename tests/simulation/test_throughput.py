@@ -10,13 +10,16 @@ from tests.simulation.throughput import LOADS, QUOTAS, account_of, measured
 
 
 @pytest.mark.full  # per commit test_storms.py shows that nothing of a burst is lost
-@pytest.mark.parametrize("minutes", [1, 60])
-def test_the_default_profile_serves_a_thousand_uploads_a_minute(minutes: int) -> None:
+@pytest.mark.parametrize(
+    ("quotas", "minutes"),
+    [("default", 1), ("default, DynamoDB 10 ms", 1), ("default, DynamoDB 20 ms", 3), ("default", 60)],
+)
+def test_the_default_profile_serves_a_thousand_uploads_a_minute(quotas: str, minutes: int) -> None:
     """Each ends once; no message is delivered again, no start is throttled, no event of the judge function expires.
 
-    Small files do not wait for the large ones, whose runs wait for two at once.
+    Small files do not wait for the large ones, whose runs wait for two at once. All are of one dataset, and so in one chain.
     """
-    done = measured(account_of(DEFAULT_PROFILE, QUOTAS["default"]), LOADS["990 small, 10 large"], minutes, 20 * 60)
+    done = measured(account_of(DEFAULT_PROFILE, QUOTAS[quotas]), LOADS["990 small, 10 large"], minutes, 20 * 60)
     waits = sorted(at - done.uploaded[each] for each, at in done.committed.items())
 
     assert done.states() == {State.PUBLISHED: 1_000 * minutes}

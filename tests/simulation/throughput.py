@@ -94,6 +94,8 @@ class Times(NamedTuple):
     """
 
     of_table: float = 0.005
+    of_transaction: float = 0.005
+    """Likewise. A commit has some ten items."""
     of_objects: float = 0.1
     others: float = 0.03
     """StartJobRun, GetJobRun, Invoke, PutEvents, Sign: assumed."""
@@ -104,7 +106,7 @@ class Times(NamedTuple):
     """
 
 
-AT_ONCE: Final = Times(0.0, 0.0, 0.0)
+AT_ONCE: Final = Times(0.0, 0.0, 0.0, 0.0)
 OBJECTS: Final = frozenset(
     {
         Effect.WRITE_PARTS,
@@ -121,6 +123,8 @@ OBJECTS: Final = frozenset(
         Effect.ARCHIVE,
     }
 )
+TRANSACTIONS: Final = frozenset({"save", "commit", "append"})
+"""Methods of stores that are one transaction."""
 OTHERS: Final = frozenset({Effect.START_JOB, Effect.CANCEL_JOB, Effect.SEND})
 
 
@@ -630,13 +634,13 @@ class Simulation:
             error = refused
         when = self.time.now_ + self._taken[0]
         if call is not None:
-            when += self._seconds_of(call.effect)
+            when += self._seconds_of(call)
         if when > worker.until:
             self.at(worker.until, lambda: self._stopped(worker))
         elif call is None:
             self.at(when, lambda: worker.done(error))
         else:
-            is_refused = call.effect is Effect.COMMIT and self._committing > when - self.account.times.of_table
+            is_refused = call.effect is Effect.COMMIT and self._committing > when - self.account.times.of_transaction
             if call.effect is Effect.COMMIT and not is_refused:
                 self._committing = when
             self.at(when, lambda: self._perform(worker, call, 0, is_refused=is_refused))
@@ -644,12 +648,13 @@ class Simulation:
     def _perform(self, worker: Worker, call: Call, retry: int, *, is_refused: bool) -> None:
         self._current = worker
         self.time.asked = 0.0
-        do = _conflicting if is_refused else call.do
+        if is_refused:
+            self.env.memory.faults.refusals.append(TransactionConflict())
         try:
-            answer = do()
+            answer = call.do()
         except (Throttled, TransactionConflict) as refused:
             if retry < RETRIES:
-                pause = self._random.random() * 0.1 * 2**retry + self._seconds_of(call.effect)
+                pause = self._random.random() * 0.1 * 2**retry + self._seconds_of(call)
                 self.at(self.time.now_ + pause, lambda: self._perform(worker, call, retry + 1, is_refused=False))
             else:
                 self._go(worker, lambda refused=refused: worker.steps.throw(refused))  # type: ignore[misc] # bound
@@ -674,21 +679,21 @@ class Simulation:
         worker.steps.close()
         worker.done(TimeoutError())
 
-    def _seconds_of(self, effect: Effect) -> float:
+    def _seconds_of(self, call: Call) -> float:
         times = self.account.times
-        if effect in OBJECTS:
+        if call.effect in OBJECTS:
             return times.of_objects
-        if effect in OTHERS or (effect is Effect.COMMIT and self.account.signs):
+        if call.effect in OTHERS:
             return times.others
-        return 0.0 if effect is Effect.WAIT else times.of_table
+        if call.effect is Effect.WAIT:
+            return 0.0
+        signing = times.others if call.effect is Effect.COMMIT and self.account.signs else 0.0
+        is_transaction = call.do.func.__name__ in TRANSACTIONS
+        return signing + (times.of_transaction if is_transaction else times.of_table)
 
     def _note(self, place: str, waiting: int) -> None:
         self.longest[place] = max(self.longest[place], waiting)
         self.longest["runs"] = max(self.longest["runs"], len(self.jobs.waiting))
-
-
-def _conflicting() -> None:
-    raise TransactionConflict
 
 
 # ---- Loads, quotas and profiles ----
@@ -709,6 +714,8 @@ LOADS: Final = {
 QUOTAS: Final = {
     "new account": Account(invocations=10),
     "default": Account(),
+    "default, DynamoDB 10 ms": Account(times=Times(of_table=0.01, of_transaction=0.01)),
+    "default, DynamoDB 20 ms": Account(times=Times(of_table=0.02, of_transaction=0.02)),
     "raised": Account(vcpus=256, runs=64),
 }
 

@@ -1,7 +1,8 @@
 """The comparison of a delivery with those before it, as it is committed, and the row that keeps its numbers.
 
-Both follow from the blocks below its own: whoever commits it at this height finds the same, and the transaction of the commit
-has the condition that the height is free. A delivery is compared with the accepted ones that are neither recalled nor superseded.
+Both follow from blocks below its own: whoever commits it at this height finds the same, unless the chain is so busy that those of
+the last second are left out (`publish_data`). A delivery is compared with the accepted ones that are neither recalled nor
+superseded.
 """
 
 from __future__ import annotations

@@ -405,7 +405,7 @@ class Workload(NamedTuple):
     height: int = -1
     """Of its block in the chain of its pin; -1: it has none."""
     anomalies: tuple[Anomaly, ...] = ()
-    """What is unusual of an accepted one, by the blocks below its own: found with its commit."""
+    """What is unusual of an accepted one, by the blocks below its own: found before its commit."""
     extensions: str = "{}"
     """Members of the row that are those of features, or of a newer release, as text: the core keeps them unread."""
     tries: int = 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final, TypeAlias
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from lakegate.admission.multi_file_delivery import name_of
 from lakegate.base.errors import ConditionFailed, NotFound, TransactionConflict
@@ -161,6 +162,13 @@ def observe_decided(turn: DeliveryTurn) -> Observation | None:
 INGESTED: Final = re.compile(r"/ingest_date=(\d{4}-\d{2}-\d{2})/", re.ASCII)
 COMMIT_TRIES = 20
 """Others may extend a busy chain first: some twenty functions at the same time. After so many tries `sweep` continues."""
+COMMIT_INTERVAL: Final = timedelta(milliseconds=50)
+"""Between commits to a busy chain: two calls of DynamoDB of 20 ms, and some more; who was refused adds what its own took."""
+LONGEST_INTERVAL: Final = timedelta(milliseconds=200)
+LONGEST_WAIT: Final = 10.0
+"""Seconds."""
+LOST: Final = frozenset({ConditionName.HEAD, ConditionName.KEY, ConditionName.NAME})
+"""Conditions that another commit, or record, has broken: the next try has what it wrote."""
 
 
 def settle(turn: DeliveryTurn) -> Steps[Workload]:
@@ -204,10 +212,24 @@ def _decision_of(block: Block, decision: Decision | None) -> Decision:
     return decision if decision is not None and decision.verdict == block.verdict else Decision(block.verdict)
 
 
+class _Comparison(NamedTuple):
+    """What the chain says of a delivery that is about to be committed."""
+
+    head: Head
+    """The top of the chain that it was found at."""
+    row: Workload
+    """With what is unusual of the delivery, and its end."""
+    supersedes: tuple[int, ...]
+    """Heights of the deliveries in whose place it comes."""
+    name: str
+    """By which a later one can replace it; empty: none can."""
+
+
 def publish(turn: DeliveryTurn, to: State, _observed: Observation) -> Steps[Workload]:
-    """Copy, then commit."""
+    """Compare with the chain, copy, then commit."""
     measured = measured_result(turn)
     result = None if measured is None else Result.from_bytes(measured)
+    compared = yield from _compare(turn, to, result)
     objects = []
     for sources, key in copies_of(turn, to, result):
         try:
@@ -219,47 +241,94 @@ def publish(turn: DeliveryTurn, to: State, _observed: Observation) -> Steps[Work
         objects.append(select_fields(LedgerObject, there))
     if not objects:
         raise OutcomeChanged(Outcome.VANISHED)
-    return (yield from _commit(turn, to, result, tuple(sorted(objects, key=lambda each: each.key))))
+    return (yield from _commit(turn, to, result, tuple(sorted(objects, key=lambda each: each.key)), compared))
 
 
-def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple[LedgerObject, ...]) -> Steps[Workload]:
+def _compare(turn: DeliveryTurn, to: State, result: Result | None) -> Steps[_Comparison]:
+    """Compare a delivery with what its chain has, which is signed by the key of the stack from here on."""
+    chain = turn.pin.dataset
+    name = replaceable_name(turn.gate, turn.row, turn.terms.policy, result) if to is State.PUBLISHED else ""
+    for _ in range(COMMIT_TRIES):
+        head = turn.gate.ledger.head(chain)
+        if not (yield from names_key(turn.gate, chain, head, turn.row.id)):
+            replaced = turn.gate.ledger.accepted_as(chain, name) if name else None
+            supersedes = () if replaced is None else (replaced,)
+            row = turn.row._replace(state=to, height=head.height + 1)
+            return _Comparison(head, _compared(turn.moved(row), result, supersedes), supersedes, name)
+    raise TransactionConflict
+
+
+def _commit(
+    turn: DeliveryTurn, to: State, result: Result | None, objects: tuple[LedgerObject, ...], compared: _Comparison
+) -> Steps[Workload]:
+    """Commit at the head of the chain.
+
+    A delivery is compared again where another one was committed since it was; on a chain so busy that this happens once more it
+    is committed as it is. Between the reading of the head and the commit nothing else is read: in that time others can take the
+    place. Who has lost it, or finds the chain busy, reserves a time.
+    """
     expected = Expected(turn.row.state, turn.row.attempt)
     is_rejection = to is State.QUARANTINED or turn.row.waiver is not None
     subscribers = _subscribers(turn.gate, turn.pin) if is_rejection else ()
-    name = replaceable_name(turn.gate, turn.row, turn.terms.policy, result) if to is State.PUBLISHED else ""
+    is_again = has_place = False
+    interval = COMMIT_INTERVAL
     for _ in range(COMMIT_TRIES):
         head = turn.gate.ledger.head(turn.pin.dataset)
-        if (yield from names_key(turn.gate, turn.pin.dataset, head, turn.row.id)):
+        if head != compared.head and not has_place:
+            compared = compared if is_again else (yield from _compare(turn, to, result))
+            is_again = has_place = True
+            yield from _wait_for_place(turn, interval)
             continue
-        replaced = turn.gate.ledger.accepted_as(turn.pin.dataset, name) if name else None
-        if replaced is not None and replaced > head.height:
-            continue  # another delivery was committed since the head was read
-        now = turn.now
-        after = turn.row._replace(state=to, height=head.height + 1, due_at=now + turn.gate.timing.lease)
-        supersedes = () if replaced is None else (replaced,)
-        after = _compared(turn.moved(after), result, supersedes)
-        block = _block(turn.moved(after), head, result, objects, supersedes)
-        news = message(turn.gate, after, block.height, subscribers, supersedes)
+        began = turn.now
+        after = compared.row._replace(height=head.height + 1, due_at=turn.lease_end)
+        block = _block(turn.moved(after), head, result, objects, compared.supersedes)
+        news = message(turn.gate, after, block.height, subscribers, compared.supersedes)
         try:
-            yield from perform(Effect.COMMIT, turn.gate.ledger.commit, block, after, expected, news, name)
+            yield from perform(Effect.COMMIT, turn.gate.ledger.commit, block, after, expected, news, compared.name)
         except ConditionFailed as refused:
-            current = turn.gate.workloads.get(turn.row.id)
-            if is_same_write(current, after):
-                return current
-            if ConditionName.REPEATED in refused.reasons and ConditionName.STATE not in refused.reasons:
-                return (yield from settle(turn.moved(current)))
-            if refused.reasons == (ConditionName.TURN,):
-                raise Alarm("turn-lost", turn.row.id) from None
-            if ConditionName.HEAD not in refused.reasons or ConditionName.STATE in refused.reasons:
-                raise ConcurrentUpdate(turn.row.id) from None
+            ended = yield from _refused(turn, after, refused.reasons)
+            if ended is not None:
+                return ended
+            has_place, interval = False, min(max(turn.now - began, COMMIT_INTERVAL), LONGEST_INTERVAL)
+            # at the same head the key of the chain, or who has the name, is another one
+            if ConditionName.HEAD not in refused.reasons:
+                compared = yield from _compare(turn, to, result)
         else:
             return after
     raise TransactionConflict
 
 
+def _refused(turn: DeliveryTurn, after: Workload, reasons: tuple[str, ...]) -> Steps[Workload | None]:
+    """What a commit that was refused comes to; None: another record has taken its place, and it is tried again."""
+    current = turn.gate.workloads.get(turn.row.id)
+    if is_same_write(current, after):
+        return current
+    if ConditionName.STATE in reasons:
+        raise ConcurrentUpdate(turn.row.id)
+    if ConditionName.REPEATED in reasons:
+        return (yield from settle(turn.moved(current)))
+    if reasons == (ConditionName.TURN,):
+        raise Alarm("turn-lost", turn.row.id)
+    if LOST.isdisjoint(reasons):
+        raise ConcurrentUpdate(turn.row.id)
+    return None
+
+
+def _wait_for_place(turn: DeliveryTurn, interval: timedelta) -> Steps[None]:
+    """Wait for a time at which no other worker is likely to commit to the chain: those who wait do not refuse one another.
+
+    It is a matter of speed alone: who commits at another time is refused, or not, by the same conditions.
+    """
+    reserve = turn.gate.agenda.reserve_commit
+    place = yield from perform(Effect.RESERVE_COMMIT, reserve, turn.pin.dataset, turn.now, interval)
+    pause = min((place - turn.now).total_seconds(), LONGEST_WAIT)
+    if pause > 0:
+        yield from perform(Effect.WAIT, turn.gate.clock.sleep, pause)
+
+
 Comparison: TypeAlias = Callable[[DeliveryTurn, Result, tuple[int, ...]], Workload]
 """A row of the extension point `history comparisons`: the row of an accepted delivery that is about to be committed, with what
-is unusual of it, by the heights that it supersedes. It follows from the blocks below its own alone, and changes no verdict."""
+is unusual of it, by the heights that it supersedes. It follows from blocks below its own alone, and changes no verdict."""
 
 
 def _compared(turn: DeliveryTurn, result: Result | None, supersedes: tuple[int, ...]) -> Workload:

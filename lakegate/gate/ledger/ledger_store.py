@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from lakegate.admission.refusals import is_code
-from lakegate.base.errors import UnreadableItem
+from lakegate.base.errors import ConditionFailed, TransactionConflict, UnreadableItem
 from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import (
     MAX_INTEGER,
@@ -31,6 +31,7 @@ from lakegate.gate.ports import UNSIGNED, Message, SigningKey, SigningKeys
 from lakegate.gate.table import (
     HEAD,
     AllOf,
+    CheckRow,
     Condition,
     ConditionName,
     Equals,
@@ -269,11 +270,12 @@ class Ledger:
         5. the message;
         6. the delivery in the index of its dataset, by its verdict and by each rule that it breaks;
         7. of slices, the end of the delivery's turn;
-        8. of a delivery that a later one can replace, its height by its name (a digest), for `accepted_as`.
+        8. of a delivery that a later one can replace, its height by its name (a digest), if `accepted_as` is what it supersedes;
+        9. nothing of the key of the chain, if it is that of the stack, or if there is none and the stack has none.
 
-        Raises ConditionFailed with `state`, `head` or, where the delivery is committed, `repeated`. A delivery with slices also
-        needs the turn of its dataset and ends it; without it a reason is `turn`. Raises TransactionConflict, IdempotencyMismatch.
-        The token is of the content.
+        Raises ConditionFailed with `state`, `head`, `key`, `name` or, where the delivery is committed, `repeated`. A delivery
+        with slices also needs the turn of its dataset and ends it; without it a reason is `turn`. Where another transaction is
+        on a row of this one, the reason is `head`. Raises IdempotencyMismatch. The token is of the content.
 
         In a stack that signs, the block is written with its signature. Raises SigningDenied.
         """
@@ -291,9 +293,17 @@ class Ledger:
             Put(message_row(message)),
             *map(Put, listed),
             *turns,
-            *([Put(Row(_name_key(block.chain, name), {"block": block.height}))] if name else ()),
+            *([_named(block, name)] if name else ()),
+            CheckRow(_key_of_key(block.chain), self._signed_by_the_stack(), ConditionName.KEY),
         ]
-        self.table.transact(writes, own[:TOKEN_LENGTH])
+        try:
+            self.table.transact(writes, own[:TOKEN_LENGTH])
+        except TransactionConflict:  # nothing is written; who is on the head now moves it
+            raise ConditionFailed(ConditionName.HEAD) from None
+
+    def _signed_by_the_stack(self) -> Condition:
+        current = self.signing.current
+        return Equals("key", fingerprint(current.public_key())) if current else RowAbsent()
 
     def append(self, record: Record) -> None:
         """Record and new head in one transaction.
@@ -310,6 +320,12 @@ class Ledger:
             writes[:2] = block_writes(record, signer)[1:]
             writes.append(Put(Row(_key_of_key(record.chain), {"key": record.content["key"]})))
         self.table.transact(writes)
+
+
+def _named(block: Block, name: str) -> Put:
+    """The height by the name, in the place of the one that the block supersedes."""
+    before = Equals("block", block.supersedes[0]) if block.supersedes else RowAbsent()
+    return Put(Row(_name_key(block.chain, name), {"block": block.height}), before, ConditionName.NAME)
 
 
 def record_writes(record: Record) -> list[Write]:

@@ -159,7 +159,7 @@ def test_a_head_that_moves_is_followed_and_then_left_to_the_sweep(monkeypatch: p
     with pytest.raises(TransactionConflict):
         drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
-    assert len(asked) == 20
+    assert len(asked) == 1 + 20
     assert State.DECIDED is env.dependencies.workloads.get(row.id).state
 
 

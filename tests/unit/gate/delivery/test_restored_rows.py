@@ -7,7 +7,7 @@ import pytest
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_of
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.publish_data import _commit
+from lakegate.gate.delivery.publish_data import _commit, _compare
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import Block
@@ -109,7 +109,9 @@ def test_a_commit_that_meets_its_own_block_ends_the_row() -> None:
     (block,) = env.memory.chains[LINE]
     assert isinstance(block, Block)
     set_back(env, row)
-    drive(env.dependencies, _commit(DeliveryTurn(env.dependencies, row), State.PUBLISHED, None, block.objects))
+    turn = DeliveryTurn(env.dependencies, row)
+    compared = env.dependencies.run(_compare(turn, State.PUBLISHED, None))
+    drive(env.dependencies, _commit(turn, State.PUBLISHED, None, block.objects, compared))
 
     assert blocks(env) == [(row.id, 0)]
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
