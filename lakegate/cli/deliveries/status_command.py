@@ -366,14 +366,16 @@ def _repair(one: DeliveryStatus, measured: Report, rows: Path | None) -> Iterato
         yield f"Corrected: by the delivery {one.corrected_by.in_words}"
         return
     is_whole = one.state is State.QUARANTINED
-    if rows is None and is_whole:
-        yield next_command("lakegate", "reasons", workload, "--rows", f"bad{suffix or '.csv'}")
-    elif not is_whole and measured.result.shares is not None:
+    file = f"bad{suffix or '.csv'}" if is_whole else "FILE"
+    if not is_whole and measured.result.shares is not None:
         yield next_command("lakegate", "get", "--quarantined", workload, "bad")
+    elif rows is not None and rows.suffixes[-1:] == [suffix] and not rows.name.endswith(".excel.csv"):
+        file = str(rows)
+    elif is_whole and (rows is None or suffix):
+        yield next_command("lakegate", "reasons", workload, "--rows", file)
     else:
-        suffix = suffix if rows is not None and rows.suffix == suffix else None
+        suffix = None
     if suffix is not None:
-        file = str(rows or (f"bad{suffix}" if is_whole else "FILE"))
         yield next_command("lakegate", "deliver", "--corrects", workload, file, title="Corrected")
 
 

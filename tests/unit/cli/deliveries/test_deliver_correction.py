@@ -47,13 +47,18 @@ def test_the_commands_of_the_loop_lead_to_each_other(lakegate: Lakegate, rejecte
     reasons = lakegate.ok("reasons", rejected).splitlines()
     rows = tmp_path / "bad.csv"
     written = lakegate.ok("reasons", rejected, "--rows", str(rows)).splitlines()
+    others = [
+        lakegate.ok("reasons", rejected, "--rows", str(tmp_path / name)).splitlines()[-2:]
+        for name in ("bad.excel.csv", "bad.parquet")
+    ]
     rows.write_text(rows.read_text().replace('",,1', '",a,1'))
     result = lakegate.ok("deliver", "--corrects", "orders/bad.csv", str(rows))
 
-    assert reasons[-2:] == [
+    following = [
         f"Next: lakegate reasons {rejected[:12]} --rows bad.csv",
         f"Corrected: lakegate deliver --corrects {rejected[:12]} bad.csv",
     ]
+    assert [reasons[-2:], *others] == [following] * 3
     assert written[-1] == f"Corrected: lakegate deliver --corrects {rejected[:12]} {rows}"
     assert landed(lakegate) == (FIXED, {"lakegate-corrects": rejected})
     assert result.startswith(f"1 corrected row, to orders/bad.csv: it corrects {rejected[:12]}\n  workload ")
