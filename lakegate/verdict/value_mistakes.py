@@ -32,7 +32,21 @@ _TOTALS = frozenset(
 )
 """Words, without case, that stand in rows of totals, by themselves or beside others of them, currencies and numbers."""
 _COUNTS = frozenset(
-    ["count", "rows", "records", "anzahl", "zeilen", "datensätze", "nombre", "lignes", "aantal", "rijen", "liczba"]
+    [
+        "count",
+        "rows",
+        "affected",
+        "selected",
+        "records",
+        "anzahl",
+        "zeilen",
+        "datensätze",
+        "nombre",
+        "lignes",
+        "aantal",
+        "rijen",
+        "liczba",
+    ]
 )
 """Words that stand there beside a number."""
 _ENDS = frozenset(
@@ -64,9 +78,8 @@ def _is_total(value: str) -> bool:
         return all(
             name in {*_TOTALS, "grand"} or _CODE.fullmatch(word) for name, word in zip(names, words, strict=True)
         )
-    return " ".join(names) in _ENDS or (
-        len(names) == 1 and names[0] in _COUNTS and re.search("[0-9]", value) is not None
-    )
+    is_counted = bool(names) and _COUNTS.issuperset(names) and re.search("[0-9]", value) is not None
+    return is_counted or " ".join(names) in _ENDS
 
 
 def values_in(line: str, csv: Csv) -> int | None:

@@ -191,6 +191,7 @@ def test_values_that_are_shared_have_words_too() -> None:
         (";Grand Total (EUR) 1.800,00;", None, "total"),
         ('"=== Summe ===";', None, "total"),
         ("Records: 300;", None, "total"),
+        ("(300 rows affected)", None, "total"),
         ("*** END OF REPORT ***", None, "total"),
         ("Total Energies;1", None, None),
         ("Grand;Records", None, None),
