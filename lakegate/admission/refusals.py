@@ -29,7 +29,7 @@ _FETCHED: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{12}-([0-9]{8}T[0-9]{6
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class ArrivedObject:
     """An object at the door."""
 
     plan: Plan
@@ -46,19 +46,19 @@ def refusals(plan: bytes, size: int, first: bytes, key: str = "") -> tuple[str, 
 
     A header that does not end within `first` is left to the job.
     """
-    arrival = Arrival(Plan.from_bytes(plan), size, first, key)
+    arrival = ArrivedObject(Plan.from_bytes(plan), size, first, key)
     return next((reasons for refusal in REFUSALS.values() if (reasons := refusal(arrival))), ())
 
 
 def refused_by_size(plan: bytes, size: int) -> tuple[str, ...]:
     """The reasons to refuse an object of `size` bytes unread."""
-    arrival = Arrival(Plan.from_bytes(plan), size, b"")
+    arrival = ArrivedObject(Plan.from_bytes(plan), size, b"")
     return _too_large(arrival) or _empty(arrival)
 
 
 def refused_by_name(plan: bytes, key: str) -> tuple[str, ...]:
     """The reasons to refuse an object that will land at a key."""
-    return _misnamed(Arrival(Plan.from_bytes(plan), 0, b"", key))
+    return _misnamed(ArrivedObject(Plan.from_bytes(plan), 0, b"", key))
 
 
 def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]:
@@ -85,7 +85,7 @@ def is_code(reason: str) -> bool:
     return code_of(reason) == reason
 
 
-def _misnamed(arrival: Arrival) -> tuple[str, ...]:
+def _misnamed(arrival: ArrivedObject) -> tuple[str, ...]:
     names, name = arrival.plan.policy.file_names, arrival.key.rpartition("/")[2]
     if names is None or not arrival.key or fits(names, name):
         return ()
@@ -99,19 +99,19 @@ def fits(names: FileNames, name: str) -> bool:
     return re.search(names.pattern.replace(r"\z", r"\Z"), name[fetched.end() :] if fetched else name) is not None
 
 
-def _too_large(arrival: Arrival) -> tuple[str, ...]:
+def _too_large(arrival: ArrivedObject) -> tuple[str, ...]:
     most = arrival.plan.policy.max_bytes
     if most is None or arrival.size <= most:
         return ()
     return (f"file/size: the object has {plural(arrival.size, 'byte')}, the contract allows {most:,}",)
 
 
-def _empty(arrival: Arrival) -> tuple[str, ...]:
+def _empty(arrival: ArrivedObject) -> tuple[str, ...]:
     is_allowed = arrival.size > 0 or arrival.plan.policy.allow_empty
     return () if is_allowed else ("file/rows: the object is empty",)
 
 
-def _beginning(arrival: Arrival) -> tuple[str, ...]:
+def _beginning(arrival: ArrivedObject) -> tuple[str, ...]:
     """The first bytes are not those of the declared format, or the header rejects the object."""
     if arrival.size == 0:
         return ()
@@ -124,7 +124,7 @@ def _beginning(arrival: Arrival) -> tuple[str, ...]:
     return reason_texts(early_rejections(arrival.plan, columns))
 
 
-REFUSALS: dict[str, Callable[[Arrival], tuple[str, ...]]] = {
+REFUSALS: dict[str, Callable[[ArrivedObject], tuple[str, ...]]] = {
     "name": _misnamed,
     "size": _too_large,
     "empty": _empty,
