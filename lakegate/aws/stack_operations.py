@@ -39,6 +39,8 @@ PAUSES: Final[Mapping[str, str]] = {
 TABLES: Final = ("RegistryTable", "WorkloadsTable", "LedgerTable")
 GIVEN: Final = {name: f"Existing{name}" for name in (*BUCKETS, *TABLES)}
 """By output, the parameter that names a bucket or table which the stack did not make."""
+GIVEN_ANCHORS: Final = "ExistingAnchorBucket"
+"""Likewise of the bucket of anchors, which a stack without them does not have."""
 KEYS: Final = {"KmsKey": "KeyArn", "SigningKey": "SigningKeyArn"}
 """By parameter the output with the ARN of a key that the stack has made."""
 NOTHING_TO_CHANGE: Final = re.compile(
@@ -181,13 +183,16 @@ def _delete(stack: str, timeout: float) -> None:
 def own_parameters(there: DeployedStack) -> dict[str, str]:
     """The parameters of a stack that are not the defaults, for a stack that goes on with what a deletion keeps.
 
-    A key that the stack made is named by its ARN: it is kept, too, and data and chains need it. The release names its own code.
+    A key that the stack made is named by its ARN: it is kept, too, and data and chains need it. So is the bucket of anchors,
+    which nobody can empty. The release names its own code.
     """
     declared = ask_service("cloudformation", "get_template_summary", StackName=there.name)["Parameters"]
     defaults = {each["ParameterKey"]: each.get("DefaultValue", "") for each in declared}
     own = {name: value for name, value in parameters_of(there).items() if value != defaults.get(name)}
     keys = {name: there.output(output) for name, output in KEYS.items() if own.get(name) == "own"}
-    return {name: value for name, value in (own | keys).items() if name != "JobCode"}
+    anchors = there.outputs.get("AnchorBucket")
+    kept = keys | ({GIVEN_ANCHORS: anchors} if anchors else {})
+    return {name: value for name, value in (own | kept).items() if name != "JobCode"}
 
 
 def _rules_of_others(there: DeployedStack) -> list[str]:

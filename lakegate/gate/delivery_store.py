@@ -166,7 +166,7 @@ ARRIVAL_LIFE: Final = timedelta(days=90)
 """The time for which an arrival is kept: parts wait for their delivery for a week at most."""
 
 
-class Arrival(NamedTuple):
+class ObjectArrival(NamedTuple):
     """When an object was there, as far as anybody knows."""
 
     seen: datetime
@@ -198,7 +198,7 @@ class Arrivals:
         defaults = {"seen": instant(seen), "expires": int((seen + ARRIVAL_LIFE).timestamp())}
         self.table.write(Update(arrival_key(workload), sets=sets, defaults=defaults))
 
-    def of(self, workloads: Iterable[str]) -> dict[str, Arrival]:
+    def of(self, workloads: Iterable[str]) -> dict[str, ObjectArrival]:
         """Those that were noted."""
         rows = batched_rows(self.table, [arrival_key(each) for each in workloads])
         return dict(all_readable(self.table, rows, _arrival))
@@ -209,9 +209,9 @@ def arrival_key(workload: str) -> RowKey:
     return workloads_key("arrival", workload)
 
 
-def _arrival(row: Row) -> tuple[str, Arrival]:
+def _arrival(row: Row) -> tuple[str, ObjectArrival]:
     announced = datetime.fromisoformat(row.text("announced")) if row.has("announced") else None
-    return row.key.identity, Arrival(datetime.fromisoformat(row.text("seen")), announced)
+    return row.key.identity, ObjectArrival(datetime.fromisoformat(row.text("seen")), announced)
 
 
 # ---- Which workloads are due, who owns a content, and where listings stopped ----

@@ -18,7 +18,7 @@ from lakegate.gate.delivery.delivery_row import (
     Workload,
 )
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery_store import Arrival, Batch, Expected, Member, Pause, arrival_key
+from lakegate.gate.delivery_store import Batch, Expected, Member, ObjectArrival, Pause, arrival_key
 from lakegate.gate.ledger.blocks import (
     GENESIS,
     Block,
@@ -132,8 +132,11 @@ def test_the_first_sighting_of_an_object_stays_and_its_event_is_added(ports: Por
     ports.arrivals.note("w2", SOON, NOW)
     ports.arrivals.note("w1", SOON)
 
-    assert sighted == {"w1": Arrival(NOW)}
-    assert ports.arrivals.of(["w2", "w1"]) == {"w1": Arrival(NOW, NOW - timedelta(hours=1)), "w2": Arrival(SOON, NOW)}
+    assert sighted == {"w1": ObjectArrival(NOW)}
+    assert ports.arrivals.of(["w2", "w1"]) == {
+        "w1": ObjectArrival(NOW, NOW - timedelta(hours=1)),
+        "w2": ObjectArrival(SOON, NOW),
+    }
     row = ports.table.get(arrival_key("w1"))
     assert row is not None
     assert row.number("expires") == int((NOW + timedelta(days=90)).timestamp())

@@ -59,6 +59,7 @@ NOT_UPDATED = {
     "AdoptExisting": "of a landing bucket that is given",
     "ExistingLandingBucket": "chosen with the first deployment",
     "ExistingLakeBucket": "chosen with the first deployment",
+    "ExistingAnchorBucket": "chosen with the first deployment",
     "ExistingRegistryTable": "likewise",
     "ExistingWorkloadsTable": "likewise",
     "ExistingLedgerTable": "likewise",

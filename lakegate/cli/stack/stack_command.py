@@ -13,6 +13,7 @@ from lakegate.aws.open_stack import OTHER_SENDER, DeployedStack, ask_service, pa
 from lakegate.aws.stack_operations import (
     BUCKETS,
     GIVEN,
+    GIVEN_ANCHORS,
     LONGEST_WAIT,
     TABLES,
     announce_objects,
@@ -237,13 +238,14 @@ def delete(
 
     Exit code: 0 it is deleted, 2 it is not.
     """
+    refuse_deletion(there)
     given = parameters_of(there)
     outputs = {name: there.output(name) for name in (*BUCKETS, *TABLES)}
     made = {name: outputs[name] for name, parameter in GIVEN.items() if not given.get(parameter)}
-    names = list(made.values())
-    effect = f"deletes {', '.join(names)} with all data" if data else f"keeps {', '.join(names)}"
-    refuse_deletion(there)
     own = own_parameters(there)
+    anchors = [own[GIVEN_ANCHORS]] if GIVEN_ANCHORS in own else []
+    names = list(made.values())
+    effect = f"deletes {', '.join(names)} with all data" if data else f"keeps {', '.join([*names, *anchors])}"
     confirm([f"{title_of(there)} is deleted, which {effect}"], yes=yes)
     pause_stack(there, timeout)
     delete_stack(there, timeout)
@@ -256,7 +258,8 @@ def delete(
                 ask_service("dynamodb", "delete_table", TableName=store)
     kept = {name: store for name, store in outputs.items() if not data or name not in made}
     again = own | {GIVEN[name]: store for name, store in kept.items()} if len(kept) == len(outputs) else {}
-    words = f"{title_of(there)} is deleted" + (f"; kept: {', '.join(kept.values())}" if kept else ".")
+    stores = (*kept.values(), *anchors)
+    words = f"{title_of(there)} is deleted" + (f"; kept: {', '.join(stores)}" if stores else ".")
     lines = [sentence(words)]
     if again:
         values = [word for name, value in again.items() for word in ("--parameter", f"{name}={value}")]
@@ -268,6 +271,4 @@ def delete(
         lines.append(
             f"Then let the new roles sign by {key} (docs/deploy.md, The key that signs): its policy names the old ones."
         )
-    return CommandResult(
-        DeletedStack(there.name, there.region, deleted=True, kept=tuple(kept.values()), parameters=again), lines
-    )
+    return CommandResult(DeletedStack(there.name, there.region, deleted=True, kept=stores, parameters=again), lines)

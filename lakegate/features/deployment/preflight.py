@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from lakegate.aws.open_stack import ask_service
+from lakegate.aws.stack_operations import GIVEN_ANCHORS
 from lakegate.aws.vpc_endpoints import endpoints_of
 from lakegate.base.errors import AccessDenied, NotFound, PortError
 from lakegate.features.deployment.parameter_values import OWN, ParameterValues, violations
@@ -434,7 +435,7 @@ def _principals(statement: Mapping[str, Any]) -> list[str]:
 
 
 def _buckets(planned: Planned) -> Iterator[Found]:
-    for parameter in ("ExistingLandingBucket", "ExistingLakeBucket"):
+    for parameter in ("ExistingLandingBucket", "ExistingLakeBucket", GIVEN_ANCHORS):
         bucket = planned.value(parameter)
         if not bucket:
             continue
@@ -460,6 +461,9 @@ def _contents(planned: Planned, parameter: str, bucket: str) -> Iterator[Found]:
     if not _refuses_plain_http(bucket):
         statement = f"the statement OnlyTls of the resource {parameter.removeprefix('Existing')}Policy"
         yield WARNING, f"{parameter}: {bucket} takes plain HTTP: add {statement} to its policy"
+    if parameter == GIVEN_ANCHORS:
+        yield from _anchors(planned, bucket)
+        return
     if parameter == "ExistingLakeBucket":
         yield OK, f"{parameter}: {bucket} is versioned, and in this region"
         return
@@ -507,18 +511,46 @@ def _encryption(planned: Planned, bucket: str) -> Iterator[str]:
             yield f"{bucket} is encrypted by {key}, which nobody may use: name its ARN in BucketKeys"
 
 
-def _refuses_plain_http(bucket: str) -> bool:
-    """Whether a statement of the bucket's policy denies everything to everybody without TLS."""
+def _anchors(planned: Planned, bucket: str) -> Iterator[Found]:
+    """Whether a bucket keeps what is written to it, and lets the function of this stack write."""
+    if not _is_locked(bucket):
+        yield REFUSED, f"{GIVEN_ANCHORS}: {bucket} has no object lock: name the bucket of anchors of a deleted stack"
+        return
+    role = f"lakegate/{planned.name}/{planned.name}-AnchorRole-1"
+    others = [
+        pattern
+        for statement in _denials(bucket)
+        if "s3:PutObject" in _listed(statement.get("Action", []))
+        for operator in ("ArnNotLike", "ArnNotEquals")
+        for pattern in _listed(statement.get("Condition", {}).get(operator, {}).get("aws:PrincipalArn", []))
+        if not fnmatchcase(role, pattern.partition("role/")[2])
+    ]
+    if others:
+        text = f"the policy of {bucket} lets only {', '.join(others)} write daily anchors: name the stack as the one that made it"
+        yield REFUSED, f"{GIVEN_ANCHORS}: {text}"
+        return
+    yield OK, f"{GIVEN_ANCHORS}: {bucket} is locked, versioned, and in this region"
+
+
+def _denials(bucket: str) -> list[dict[str, Any]]:
+    """What the policy of a bucket denies to everybody."""
     try:
         policy = json.loads(_ask("s3", "get_bucket_policy", Bucket=bucket)["Policy"])
     except NotFound:
-        return False
-    return any(
-        statement.get("Effect") == "Deny"
-        and statement.get("Principal") in ("*", {"AWS": "*"})
-        and "s3:*" in _listed(statement.get("Action", []))
-        and str(statement.get("Condition", {}).get("Bool", {}).get("aws:SecureTransport", "")).lower() == "false"
+        return []
+    return [
+        statement
         for statement in policy.get("Statement", ())
+        if statement.get("Effect") == "Deny" and statement.get("Principal") in ("*", {"AWS": "*"})
+    ]
+
+
+def _refuses_plain_http(bucket: str) -> bool:
+    """Whether a statement of the bucket's policy denies everything to everybody without TLS."""
+    return any(
+        "s3:*" in _listed(statement.get("Action", []))
+        and str(statement.get("Condition", {}).get("Bool", {}).get("aws:SecureTransport", "")).lower() == "false"
+        for statement in _denials(bucket)
     )
 
 

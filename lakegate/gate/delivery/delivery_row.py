@@ -415,7 +415,7 @@ class Workload(NamedTuple):
     unnamed_copy: str = ""
     """Key of a copy in staging that a worker of an earlier round may have made, although the row came to name none."""
     arrived: datetime | None = None
-    """As `Arrival` finds it, when it was claimed; None in older rows, and of a delivery that only time completes."""
+    """As `ObjectArrival` finds it, when it was claimed; None in older rows, and of a delivery that only time completes."""
     archived: bool = False
     """Whether the row was read from the archive: it has left the table, and nothing changes it any more."""
 

@@ -29,7 +29,7 @@ from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.small_file_batches import staging_key
 from lakegate.gate.delivery.transition import DeliveryTurn
-from lakegate.gate.delivery_store import Arrival
+from lakegate.gate.delivery_store import ObjectArrival
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import ObjectVersion, every_version
 
@@ -121,7 +121,7 @@ class _Folder(NamedTuple):
     """The versions of the objects directly in a folder, and what is known of their arrival."""
 
     listed: list[ObjectVersion]
-    arrivals: dict[str, Arrival]
+    arrivals: dict[str, ObjectArrival]
 
     @classmethod
     def of(cls, dependencies: Dependencies, bucket: str, folder: str) -> _Folder:
@@ -209,7 +209,7 @@ def _by_quiet(turn: DeliveryTurn, terms: Terms, folder: _Folder) -> ChosenParts:
     chosen = completed_by_quiet(map(folder.plain, free))
     if not chosen.parts:
         raise NotFound
-    unseen = Arrival(turn.now)
+    unseen = ObjectArrival(turn.now)
     newest = max(folder.arrivals.get(_identity(version), unseen).time_of(version) for version in free)
     return chosen._replace(is_waiting=turn.now < newest + terms.quiet)
 

@@ -17,7 +17,7 @@ from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.find_landed_data import is_unfinished
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
-from lakegate.gate.delivery_store import Arrival
+from lakegate.gate.delivery_store import ObjectArrival
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import ObjectVersion
@@ -51,7 +51,7 @@ def admit(
 ) -> Steps[None]:
     """Claim one version if it is unclaimed and no key beside the data, and advance it.
 
-    `announced`: the time of its event, which is when it arrived; without one, see `Arrival`.
+    `announced`: the time of its event, which is when it arrived; without one, see `ObjectArrival`.
     A part of a delivery of several is claimed once its delivery is complete; one that was deleted before is part of none.
     Features of the point `claims` are called before the claim: what is claimed may be finished and deleted before anybody sees
     its key again.
@@ -96,7 +96,9 @@ def _of_folder(
     None: it is left to its delivery, which is opened where no object completes one. When it arrived is kept until then.
     """
     known = dependencies.arrivals.of([fresh.id]).get(fresh.id)
-    arrival = Arrival(known.seen if known else dependencies.now, announced or (known.announced if known else None))
+    arrival = ObjectArrival(
+        known.seen if known else dependencies.now, announced or (known.announced if known else None)
+    )
     if arrival != known:
         yield from perform(Effect.NOTE_ARRIVAL, dependencies.arrivals.note, fresh.id, *arrival)
     if _completes(version, terms):
@@ -176,7 +178,7 @@ def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) ->
 def _received(
     dependencies: Dependencies, version: ObjectVersion, identity: str, announced: datetime | None
 ) -> Workload:
-    arrived = Arrival(dependencies.now, announced).time_of(version)
+    arrived = ObjectArrival(dependencies.now, announced).time_of(version)
     due = dependencies.now + dependencies.timing.lease
     # who claims it takes it
     return Workload(identity, SourceObject.of(version), State.RECEIVED, due, tries=1, arrived=arrived)

@@ -258,6 +258,21 @@ def test_existing_buckets_are_used_and_left_as_they_are(built: Path) -> None:
     assert not re.search(r"LandingBucket|LakeBucket", str(stack.resources("AWS::IAM::Role")))
 
 
+def test_a_bucket_of_anchors_is_used_again(built: Path) -> None:
+    """That of a deleted stack: neither bucket nor policy is made, and whoever writes, lists or reads anchors is given it."""
+    stack = Stack.read(built, AnchorDays="30", ExistingAnchorBucket="given-anchors")
+    roles, policies = stack.resources("AWS::IAM::Role"), stack.resources("AWS::IAM::ManagedPolicy")
+    place = "arn:aws:s3:::given-anchors"
+
+    assert [
+        name for kind in ("", "Policy") for name in stack.resources(f"AWS::S3::Bucket{kind}") if "Anchor" in name
+    ] == []
+    assert stack.function("AnchorFunction")["Environment"]["Variables"]["LAKEGATE_ANCHORS"] == "given-anchors"
+    for name, granted in (("AnchorRole", roles), ("DoctorPolicy", policies), ("ResponderPolicy", policies)):
+        assert place in str(granted[name])
+        assert "AnchorBucket" not in str(granted[name])
+
+
 def test_a_landing_bucket_may_be_shared_with_others(built: Path) -> None:
     """Below the prefix alone objects are announced, read and deleted; what was there and has no route is taken in on request."""
     given = {"ExistingLandingBucket": "given-landing", "LandingPrefix": "incoming/", "EmrApplicationId": "00f1"}
@@ -625,15 +640,18 @@ def test_anchors_are_kept_on_request(built: Path) -> None:
         "FindChains": (["dynamodb:GetItem", "dynamodb:Scan"], f"{table}RegistryTable"),
         "ReadHeads": ("dynamodb:BatchGetItem", f"{table}LedgerTable"),
     }
-    role = "arn:aws:iam::123456789012:role/AnchorRole"
-    assert role in key["KeyPolicy"]["Statement"][1]["Condition"]["ArnNotEquals"]["aws:PrincipalArn"]
+    role = "arn:aws:iam::123456789012:role/lakegate/lakegate/*-AnchorRole-*"  # also of a stack that is made again
+    assert (
+        "arn:aws:iam::123456789012:role/AnchorRole"
+        in key["KeyPolicy"]["Statement"][1]["Condition"]["ArnNotEquals"]["aws:PrincipalArn"]
+    )
     assert signing["Roles"][-1] == "AnchorRole"
     assert [(each["Sid"], each["Action"], each["Resource"], each.get("Condition")) for each in of_bucket[1:]] == [
         (
             "OnlyTheScheduleWritesDailyAnchors",
             "s3:PutObject",
             f"{bucket}/_daily/*",
-            {"ArnNotEquals": {"aws:PrincipalArn": role}},
+            {"ArnNotLike": {"aws:PrincipalArn": role}},
         ),
         ("NobodyHidesAnchors", "s3:DeleteObject", f"{bucket}/*", None),
     ]

@@ -33,6 +33,7 @@ VALUES = OTHER_VALUES | {
     "AdoptExisting": "yes",
     "ExistingLandingBucket": "landing",
     "ExistingLakeBucket": "lake",
+    "ExistingAnchorBucket": "anchors",
     "ExistingRegistryTable": "registry",
     "ExistingWorkloadsTable": "workloads",
     "ExistingLedgerTable": "ledger",

@@ -214,11 +214,13 @@ def test_a_deleted_stack_names_all_that_was_no_default(monkeypatch: pytest.Monke
     )
     monkeypatch.setattr(open_stack, "client", lambda _: fake)
     outputs = {"KeyArn": "arn:data", "SigningKeyArn": "arn:signs"}
+    own = {"KmsKey": "arn:data", "SigningKey": "arn:signs", "MaxVcpu": "64"}
+    anchors = {"AnchorBucket": "lakegate-anchors"}
 
-    assert own_parameters(DeployedStack("lakegate", "1", "us-east-1", outputs)) == {
-        "KmsKey": "arn:data",
-        "SigningKey": "arn:signs",
-        "MaxVcpu": "64",
+    assert own_parameters(DeployedStack("lakegate", "1", "us-east-1", outputs)) == own
+    assert own_parameters(DeployedStack("lakegate", "1", "us-east-1", outputs | anchors)) == {
+        **own,
+        "ExistingAnchorBucket": "lakegate-anchors",
     }
 
 

@@ -405,6 +405,21 @@ def test_another_stack_of_the_name_is_left_alone(account: AwsAccount) -> None:
             "ours takes plain HTTP",
         ),
         (
+            ("s3", "get_object_lock_configuration", {"ObjectLockConfiguration": {"Rule": {}}}),
+            {"ExistingAnchorBucket": "ours", "AnchorDays": "30"},
+            "buckets",
+            "ok",
+            "ours is locked, versioned, and in this region",
+        ),
+        (None, {"ExistingAnchorBucket": "ours", "AnchorDays": "30"}, "buckets", "refused", "ours has no object lock"),
+        (
+            None,
+            {"ExistingAnchorBucket": "ours"},
+            "parameters",
+            "refused",
+            "ExistingAnchorBucket needs AnchorDays",
+        ),
+        (
             ("s3", "get_bucket_location", refusal("GetBucketLocation", "NoSuchBucket")),
             {LANDING: "ours"},
             "buckets",
@@ -506,6 +521,24 @@ def test_endpoints_are_needed_where_there_is_no_other_way_out(account: AwsAccoun
     assert findings(SUBNETS)["network"][1:] == [
         ("ok", "the subnets have a way to the internet, so no endpoints are needed")
     ]
+
+
+@pytest.mark.parametrize("operator", ["ArnNotLike", "ArnNotEquals"])
+@pytest.mark.parametrize(("stack", "level"), [("lakegate", "ok"), ("lakegate-2", "refused")])
+def test_a_bucket_of_anchors_takes_those_of_a_stack_of_the_same_name(
+    account: AwsAccount, operator: str, stack: str, level: str
+) -> None:
+    """Its policy, which is kept with it, names the role of the function that writes them by the name of the stack."""
+    role = "arn:aws:iam::123456789012:role/lakegate/lakegate/*-AnchorRole-*"
+    writes = {"Effect": "Deny", "Principal": "*", "Action": "s3:PutObject"}
+    writes["Condition"] = {operator: {"aws:PrincipalArn": role}}  # type: ignore[assignment] # a document
+    account.responses["s3", "get_object_lock_configuration"] = {"ObjectLockConfiguration": {"Rule": {}}}
+    account.responses["s3", "get_bucket_policy"] = {"Policy": json.dumps({"Statement": [TLS, writes]})}
+    found = findings({"ExistingAnchorBucket": "ours", "AnchorDays": "30"}, name=stack)["buckets"]
+
+    assert [each[0] for each in found] == [level]
+    if level == "refused":
+        assert f"lets only {role} write daily anchors" in found[0][1]
 
 
 def test_values_that_do_not_go_together_are_refused() -> None:
