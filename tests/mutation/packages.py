@@ -27,7 +27,7 @@ DELIVERIES: Final = (
             *("odf/test_change_to_slices", "odf/test_set_watermark"),
             *("odf/slices/test_merged_deliveries", "odf/slices/test_sliced_deliveries", "proposals/test_proposal"),
             *("pull/test_pull_interruptions", "pull/test_pull_plans", "pull/test_pull_task"),
-            *("revalidation/test_revalidation", "waivers/test_waiver"),
+            *("revalidation/test_revalidation", "tables/test_published_tables", "waivers/test_waiver"),
             *("workflows/test_callbacks", "workflows/test_publish_workflow"),
         )
     ),

@@ -45,6 +45,7 @@ class Town:
         self.copies = [
             Address(LAKE, f"runs/{block.workload}/attempt=1/rows/accepted/part-0.csv"),
             Address(LAKE, f"runs/batch/{block.workload}/attempt=2/rows/rejected/part-0.csv"),
+            Address(LAKE, f"runs/{block.workload}/attempt=2/table/part-00000.parquet"),
             Address(LAKE, lake_layout.staging_key(block.workload, ".csv", 0, "group")),
         ]
         for each in self.copies:
