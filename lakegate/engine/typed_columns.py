@@ -43,6 +43,11 @@ _TYPES: Final = {
     LogicalType.BINARY: (pa.binary(), "CAST({} AS VARCHAR)"),
 }
 """Of each logical type but decimals that of the column, and the value in SQL."""
+_TIME_OF_TABLES: Final = (
+    pa.string(),
+    "strftime(DATE '2000-01-01' + CAST(left({}, 15) AS TIME), '%H:%M:%S.%f')",
+)
+"""Likewise, in tables: Spark and Athena read no table that has a column of the type `time`."""
 _LAST_INDEX = r"\[[0-9]+\]$"
 
 
@@ -51,8 +56,9 @@ class PlanColumns:
     """The types of the columns of a plan."""
 
     plan: Plan
-    has_local_times: bool = dataclass_field(default=False, kw_only=True)
-    """Whether moments that the contract declares without a zone have a type without one; else all moments are in UTC."""
+    of_tables: bool = dataclass_field(default=False, kw_only=True)
+    """Whether they are columns of tables: moments that the contract declares without a zone have a type without one, and times of
+    day are texts (`23:59:59.500000`). Else all moments are in UTC, and times of day have their own type."""
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -89,9 +95,13 @@ class PlanColumns:
             return pa.bool_()
         if field.type is LogicalType.DECIMAL:
             return pa.decimal128(PRECISION, field.scale)
-        if field.type is LogicalType.TIMESTAMP and field.zone is False and self.has_local_times:
+        if field.type is LogicalType.TIMESTAMP and field.zone is False and self.of_tables:
             return pa.timestamp("us")
-        return _TYPES[field.type][0]
+        return self.plain(field.type)[0]
+
+    def plain(self, kind: LogicalType) -> tuple[pa.DataType, str]:
+        """The type of the column of a logical type that is no decimal, and the value in SQL."""
+        return _TIME_OF_TABLES if kind is LogicalType.TIME and self.of_tables else _TYPES[kind]
 
 
 @dataclass(frozen=True)
@@ -129,7 +139,7 @@ class TypedColumns(PlanColumns):
         if field.shape is not Shape.VALUE:
             value = f"({value}) IS NOT NULL"
         elif field.type is not LogicalType.DECIMAL:
-            value = _TYPES[field.type][1].format(value)
+            value = self.plain(field.type)[1].format(value)
         return f"{value} AS {value_name(field.alias)}"
 
     def _values(self, level: Level, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Array]:

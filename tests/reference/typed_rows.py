@@ -1,6 +1,6 @@
 """Contracts and deliveries with every type, and the values of their rows, by the grammar of `tests.reference.lexical` alone.
 
-A value that is not of its type is null; values of types with a clock are whole microseconds, days are days since 1970.
+A value that is not of its type is null; moments are whole microseconds and days are days since 1970, times of day texts.
 """
 
 from __future__ import annotations
@@ -255,7 +255,8 @@ def _value(kind: Kind, text: str | None) -> Any:
         case LogicalType.DATE:
             return days(found)
         case LogicalType.TIME:
-            return math.floor(found * MICROS)
+            seconds, micros = divmod(math.floor(found * MICROS), MICROS)
+            return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{micros:06}"
         case LogicalType.BINARY:
             return str(text).encode()
         case LogicalType.DECIMAL:

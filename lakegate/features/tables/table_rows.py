@@ -25,7 +25,7 @@ FOLDER: Final = "table"
 
 def table_schema(plan: Plan) -> pa.Schema:
     """The columns of typed files, as the contract names and types them. They have no ids: a reader finds them by their names."""
-    return PlanColumns(plan, has_local_times=True).schema
+    return PlanColumns(plan, of_tables=True).schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class TableWriter:
 
     def write(self, accepted: AcceptedRows, request: Request, backend: Backend) -> dict[str, Any]:
         """The typed files; of a delivery without rows none."""
-        columns = TypedColumns(accepted.plan, accepted.source, has_local_times=True)
+        columns = TypedColumns(accepted.plan, accepted.source, of_tables=True)
         files = [
             TypedFile(f"{request.output_uri}/{FOLDER}/part-{number:05}.parquet", rows)
             for number, rows in enumerate(accepted.files())

@@ -114,6 +114,7 @@ def test_a_rule_of_which_a_part_is_measured_here_stays_here() -> None:
     ("rules", "settings"),
     [
         ([expectation(INCREASING)], "publishAs: parquet"),
+        ([expectation(INCREASING)], "publishAs: iceberg"),
         ([expectation(INCREASING)], "delivery: success"),
         ([expectation(INCREASING, "column: missing")], ""),
         ([expectation(INCREASING, f"column: n, text: {'x' * LONGEST_RULE}")], ""),
@@ -123,7 +124,7 @@ def test_a_rule_of_which_a_part_is_measured_here_stays_here() -> None:
     ],
 )
 def test_what_no_service_can_measure_stays_skipped(rules: list[str], settings: str) -> None:
-    """Deliveries of several objects, slices, columns that are not declared, rules without a call, and those that are too long."""
+    """Several objects, slices, typed files, columns that are not declared, rules without a call, and those that are too long."""
     found = contract(*rules, settings=settings)
     plan = bound(found)
 
