@@ -352,17 +352,21 @@ def describe_stack(there: DeployedStack) -> dict[str, Any]:
     return stack
 
 
-def resources_of(there: DeployedStack, ask: Callable[..., Any]) -> dict[str, str]:
-    """The physical names of the resources of a stack, by logical name."""
-    resources: dict[str, str] = {}
+def every_page(ask: Callable[..., Any], service: str, operation: str, key: str, **request: object) -> Iterator[Any]:
+    """The elements of a list on all its pages. `ask`: as `ask_service`."""
     more: dict[str, str] = {}
     while True:
-        page = ask("cloudformation", "list_stack_resources", StackName=there.name, **more)
-        for each in page["StackResourceSummaries"]:
-            resources[each["LogicalResourceId"]] = each.get("PhysicalResourceId", "")
+        page = ask(service, operation, **request, **more)
+        yield from page[key]
         if not page.get("NextToken"):
-            return resources
+            return
         more = {"NextToken": page["NextToken"]}
+
+
+def resources_of(there: DeployedStack, ask: Callable[..., Any]) -> dict[str, str]:
+    """The physical names of the resources of a stack, by logical name."""
+    pages = every_page(ask, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=there.name)
+    return {each["LogicalResourceId"]: each.get("PhysicalResourceId", "") for each in pages}
 
 
 def title_of(there: DeployedStack) -> str:

@@ -18,7 +18,15 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from lakegate.aws.open_stack import DeployedStack, ask_service, describe_stack, parameters_of, resources_of, title_of
+from lakegate.aws.open_stack import (
+    DeployedStack,
+    ask_service,
+    describe_stack,
+    every_page,
+    parameters_of,
+    resources_of,
+    title_of,
+)
 from lakegate.base.errors import NotFound, SetUpError
 from lakegate.base.text import plural
 
@@ -198,7 +206,8 @@ def own_parameters(there: DeployedStack) -> dict[str, str]:
 def _rules_of_others(there: DeployedStack) -> list[str]:
     """Names of rules that are no resource of the stack, whose id is `bus|name`; none where the bus is gone."""
     with suppress(NotFound):
-        rules = ask_service("events", "list_rules", EventBusName=there.output("EventBusName"))["Rules"]
+        bus = there.output("EventBusName")
+        rules = list(every_page(ask_service, "events", "list_rules", "Rules", EventBusName=bus))
         own = {resource.rpartition("|")[2] for resource in resources_of(there, ask_service).values()}
         return [rule["Name"] for rule in rules if rule["Name"] not in own]
     return []

@@ -272,6 +272,10 @@ def _done(
     words = "is deployed" if shown.changes else "is as it should be: nothing was to be changed"
     deployment = replace(shown, outcome=outcome, smoke=steps)
     lines = [f"{sentence(target.title)} {words}."]
+    if target.there is None:
+        lines.append(
+            "In its first hour alarms of what has not run yet may ring (docs/runbooks.md): they end by themselves."
+        )
     if stays_paused:
         lines.append(f"It was paused before, and stays so: lakegate stack resume --stack {target.name}")
     return CommandResult(deployment, lines)

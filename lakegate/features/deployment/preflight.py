@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from lakegate.aws.open_stack import ask_service
+from lakegate.aws.open_stack import ask_service, every_page
 from lakegate.aws.stack_operations import GIVEN_ANCHORS
 from lakegate.aws.vpc_endpoints import endpoints_of
 from lakegate.base.errors import AccessDenied, NotFound, PortError
@@ -135,17 +135,6 @@ def _ask(service: str, operation: str, **request: object) -> Any:  # noqa: ANN40
         raise
 
 
-def _pages(service: str, operation: str, key: str, **request: object) -> Iterator[dict[str, Any]]:
-    """The elements of a list on all its pages."""
-    more: dict[str, Any] = {}
-    while True:
-        page = _ask(service, operation, **request, **more)
-        yield from page[key]
-        if not page.get("NextToken"):
-            return
-        more = {"NextToken": page["NextToken"]}
-
-
 def _identity(planned: Planned) -> Iterator[Found]:
     partition = planned.identity["arn"].split(":")[1]
     if partition not in PARTITIONS:
@@ -179,7 +168,7 @@ def _names_of_stacks() -> list[str]:
     """The names of all stacks of Lakegate in the region."""
     return [
         page["StackName"]
-        for page in _pages("cloudformation", "list_stacks", "StackSummaries")
+        for page in every_page(_ask, "cloudformation", "list_stacks", "StackSummaries")
         if page["StackStatus"] != "DELETE_COMPLETE" and page.get("TemplateDescription", "").startswith(DESCRIPTION)
     ]
 
@@ -222,7 +211,7 @@ def _emr_quotas(planned: Planned) -> Iterator[Found]:
         "list_aws_default_service_quotas",
         "list_service_quotas",
     ):  # the second lists what was applied alone
-        pages = _pages("service-quotas", operation, "Quotas", ServiceCode=SERVICE_QUOTA)
+        pages = every_page(_ask, "service-quotas", operation, "Quotas", ServiceCode=SERVICE_QUOTA)
         quotas |= {each["QuotaName"]: each["Value"] for each in pages}
     if not any("vcpu" in name.lower() for name in quotas):
         yield (
@@ -628,6 +617,23 @@ def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - a part of a policy
     return value if isinstance(value, list) else [value]
 
 
+MOST_TRAILS: Final = 5
+"""Of a region, with those of all regions; no quota that can be raised (CloudTrail user guide, Quotas)."""
+
+
+def _trails(planned: Planned) -> Iterator[Found]:
+    if planned.value("AuditQuarantine") != "yes" or (planned.values.before or {}).get("AuditQuarantine") == "yes":
+        return
+    number = len(_ask("cloudtrail", "describe_trails")["trailList"])
+    if number < MOST_TRAILS:
+        yield OK, f"{number} of {MOST_TRAILS} trails in the region"
+        return
+    text = (
+        f"the region has {number} trails, and CloudTrail allows {MOST_TRAILS}: delete one, or leave AuditQuarantine out"
+    )
+    yield REFUSED, text
+
+
 CHECKS: Final[Mapping[str, Callable[[Planned], Iterator[Found]]]] = {
     "caller": _identity,
     "name": _name,
@@ -641,5 +647,6 @@ CHECKS: Final[Mapping[str, Callable[[Planned], Iterator[Found]]]] = {
     "buckets": _buckets,
     "tables": _tables,
     "alarm topic": _topic,
+    "audit trail": _trails,
 }
 """In the order in which they are printed."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, Final
 
+from lakegate.aws.open_stack import every_page
 from lakegate.base.errors import NotFound, PortError
 from lakegate.features.doctor.examination import CAUSES, MINUTES, CauseFinding, ExaminedStack, code_of
 from lakegate.gate.table import instant, shards
@@ -129,13 +130,13 @@ def unsent(examined: ExaminedStack) -> Iterator[CauseFinding]:
 def alarms(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Alarms that are in state ALARM, and whether anybody is notified of them."""
     names = {name: logical for logical, name in examined.resources.items()}
-    pages = examined.ask("cloudwatch", "describe_alarms", StateValue="ALARM", AlarmNamePrefix=examined.stack.name)
-    for alarm in pages["MetricAlarms"]:
+    of_stack = {"StateValue": "ALARM", "AlarmNamePrefix": examined.stack.name}
+    for alarm in every_page(examined.ask, "cloudwatch", "describe_alarms", "MetricAlarms", **of_stack):
         if alarm["AlarmName"] in names:
             logical = names[alarm["AlarmName"]]
             yield CAUSES["alarm"].found(name=alarm["AlarmName"], anchor=logical)
     topic = examined.stack.output("AlarmTopic")
-    if not examined.ask("sns", "list_subscriptions_by_topic", TopicArn=topic)["Subscriptions"]:
+    if not any(every_page(examined.ask, "sns", "list_subscriptions_by_topic", "Subscriptions", TopicArn=topic)):
         yield CAUSES["alarms-unheard"].found(topic=topic)
 
 

@@ -186,8 +186,10 @@ def test_a_stack_whose_bus_has_rules_of_others_is_not_deleted(
     lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """EventBridge would refuse to delete the bus in the middle of the deletion; whose they are is said before any pause."""
-    rules = [{"Name": each} for each in ("lakegate-FailedRule-1", "lakegate-dashboards", "dashboard-of-sales")]
-    events = SimpleNamespace(list_rules=lambda **_: {"Rules": rules})
+    own_rules = [{"Name": "lakegate-FailedRule-1"}]
+    rules = [{"Name": each} for each in ("lakegate-dashboards", "dashboard-of-sales")]
+    pages = {"": {"Rules": own_rules, "NextToken": "2"}, "2": {"Rules": rules}}
+    events = SimpleNamespace(list_rules=lambda NextToken="", **_: pages[NextToken])  # noqa: N803 - as boto3 has it
     client = open_stack.client
     monkeypatch.setattr(open_stack, "client", lambda service: events if service == "events" else client(service))
     own = {"FailedRule": "lakegate|lakegate-FailedRule-1"}

@@ -212,6 +212,15 @@ def test_a_first_deployment_makes_bucket_stack_and_code(deployer: Deployer) -> N
     assert deployer.cloud.made == {}
 
 
+def test_a_first_deployment_says_that_alarms_may_ring(deployer: Deployer) -> None:
+    """Those of what has not run yet: an alarm that waited for a first run would be silent where there is none."""
+    said = "In its first hour alarms of what has not run yet may ring (docs/runbooks.md): they end by themselves.\n"
+    first, again = deployer("--yes"), deployer("--yes", "--parameter", "MaxVcpu=64")
+
+    assert [said in each.stdout for each in (first, again)] == [True, False]
+    assert "is deployed." in again.stdout
+
+
 def test_an_update_keeps_what_nobody_names(deployer: Deployer) -> None:
     """Neither the profile of a first deployment nor a default of the template comes back; a profile says what it changes."""
     deployer.deployed("--parameter", "BatchFiles=7", "--parameter", "LogDays=7")

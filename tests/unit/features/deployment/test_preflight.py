@@ -106,6 +106,7 @@ class AwsAccount:
             ("s3", "get_bucket_notification_configuration"): {"QueueConfigurations": [{}]},
             ("s3", "list_object_versions"): {"Versions": [{}] * 3},
             ("dynamodb", "describe_table"): {"Table": {**TABLE, "TableStatus": "ACTIVE"}},
+            ("cloudtrail", "describe_trails"): {"trailList": [{}] * 4},
         }
         self.calls: list[str] = []
 
@@ -158,6 +159,7 @@ def test_an_account_in_order_has_no_fault_and_nothing_is_changed(account: AwsAcc
             "ExistingWorkloadsTable": "t",
             "ExistingRegistryTable": "t",
             "ExistingLedgerTable": "t",
+            "AuditQuarantine": "yes",
         }
     )
 
@@ -412,6 +414,14 @@ def test_another_stack_of_the_name_is_left_alone(account: AwsAccount) -> None:
             "ours is locked, versioned, and in this region",
         ),
         (None, {"ExistingAnchorBucket": "ours", "AnchorDays": "30"}, "buckets", "refused", "ours has no object lock"),
+        (None, {"AuditQuarantine": "yes"}, "audit trail", "ok", "4 of 5 trails"),
+        (
+            ("cloudtrail", "describe_trails", {"trailList": [{}] * 5}),
+            {"AuditQuarantine": "yes"},
+            "audit trail",
+            "refused",
+            "the region has 5 trails, and CloudTrail allows 5",
+        ),
         (
             None,
             {"ExistingAnchorBucket": "ours"},
