@@ -38,6 +38,7 @@ from lakegate.plan.result import (
     Sample,
     Shares,
     Unreadable,
+    WrittenFile,
     WrittenObject,
 )
 
@@ -147,6 +148,7 @@ requests = st.builds(
     parts=st.lists(st.builds(StagedPart, uris, counts, texts), min_size=1, max_size=3).map(tuple),
     judged_at=st.datetimes().map(lambda moment: f"{moment.isoformat()}Z"),
     output_uri=uris,
+    typed_files=st.booleans(),
 )
 answers = st.decimals(allow_nan=False, allow_infinity=False, places=6)
 measured = st.builds(
@@ -183,6 +185,7 @@ results = st.builds(
     measurements=tuples(measurements, 2),
     event_time=maybe(st.tuples(moments, moments)),
     shares=maybe(st.builds(Shares, tuples(written), tuples(written))),
+    typed_files=tuples(st.builds(WrittenFile, uris, counts, digests, st.integers(1, 2**53 - 1))),
     engines=st.dictionaries(
         names.filter(lambda name: len(name) <= 64), texts.filter(lambda text: len(text) <= 128), max_size=2
     ),
