@@ -92,7 +92,7 @@ def _rows(plan: Plan, written: tuple[WrittenObject, ...]) -> Records:
 
 def _lines(plan: Plan, written: WrittenObject) -> list[str]:
     body = _UNPACK[plan.storage.compression](Path(urlsplit(written.uri).path).read_bytes())
-    content = body.split(b"\n", plan.csv.skip_rows)[-1].decode() if body else ""
+    content = body.split(b"\n", plan.csv.skip_rows)[-1].decode(plan.csv.encoding, "replace") if body else ""
     if plan.storage.format is not Format.CSV or not plan.csv.multi_line:
         lines = content.removesuffix("\n").split("\n") if content else []
     else:
