@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.file_formats import Csv
@@ -101,16 +102,22 @@ def _sums(connection: duckdb.DuckDBPyConnection, tables: Tables) -> Iterator[int
     (table, fields), *_ = tables.items()
     names = [field.alias for field in fields]
     for row, *texts in _row(connection, table, names, "rowid DESC"):
-        numbers = [name for name, text in zip(names, texts, strict=True) if text and _NUMBER.fullmatch(text)]
+        numbers = [name for name, text in zip(names, texts, strict=True) if text and _NUMBER.fullmatch(text)][
+            :MAX_COLUMNS
+        ]
         for csv in _SEPARATED if numbers else ():
-            columns = ", ".join(
-                _SUMS.format(f"try_cast({plain_number(name, csv)} AS DOUBLE)", row) for name in numbers[:MAX_COLUMNS]
-            )
-            found = connection.execute(f"SELECT {columns} FROM {table}").fetchall()[0]  # noqa: S608 - generated names
-            are_sums = [
-                others is not None and last is not None and abs(others - last) <= ROUNDED * size
-                for others, last, size, _ in found
-            ]
-            if all(are_sums) and any(last and count > SUMMED for _, last, _, count in found):
+            found = list(takewhile(_is_sum, (_sum(connection, table, name, row, csv) for name in numbers)))
+            if len(found) == len(numbers) and any(last and count and count > SUMMED for _, last, _, count in found):
                 yield row
                 return
+
+
+def _sum(connection: duckdb.DuckDBPyConnection, table: str, name: str, row: int, csv: Csv) -> list[float | None]:
+    number = f"try_cast({plain_number(name, csv)} AS DOUBLE)"
+    (found,) = connection.execute(f"SELECT {_SUMS.format(number, row)} FROM {table}").fetchall()[0]  # noqa: S608 - generated names
+    return list(found)
+
+
+def _is_sum(found: list[float | None]) -> bool:
+    others, last, size, _ = found
+    return others is not None and last is not None and size is not None and abs(others - last) <= ROUNDED * size
