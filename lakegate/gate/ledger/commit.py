@@ -66,7 +66,8 @@ def is_one_line(written: str) -> bool:
 
 
 # ---- The key of the stack ----
-# The head is read first, and then the key: a worker that replaces the key meanwhile moves the head, and the commit is refused.
+# The head is read first, and then the key: a worker that replaces the key meanwhile moves the head, and the record is refused. A
+# commit has a condition of its own: that the chain names the key of the stack.
 
 
 def signers(signing: SigningKeys, known: str, about: str) -> tuple[SigningKey, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -14,10 +15,16 @@ from typing import Any
 
 import pytest
 
+from functions import completion_handler, intake_handler
 from lakegate.aws.dynamodb_table import DEFINITIONS
-from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.base.json_codec import canonical
+from lakegate.contract.delivery_policy import DeliveryUnit, OnReject, Policy
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.registry_rows import Publication, Route
+from lakegate.plan.request import Request
+from lakegate.plan.result import Measured, Measurement, Result, Shares, WrittenObject
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import Stack
 from tests.unit.aws import test_delivery_over_aws as deliveries
@@ -188,6 +195,39 @@ def test_parts_need_no_right_that_roles_lack(
     """However they are completed."""
     deliveries.test_parts_reach_their_destination_together(dependencies, unit, monkeypatch)
 
+    assert denied(asked, built) == []
+
+
+def test_a_split_needs_no_right_that_roles_lack(
+    dependencies: Dependencies, asked: dict[str, dict[str, Call]], built: Path
+) -> None:
+    """Both shares are copied from where the job wrote them, and deleted there; the rejected one is tagged for its days."""
+    plan = replace(deliveries.PLAN, policy=Policy(on_reject=OnReject.ROWS, quarantine_days=30))
+    dependencies.objects.put(Address("lake", f"plans/{plan.digest}.json"), canonical(plan))
+    route = Route("landing", "orders/", "orders", "lines", 1, "1.3.0", "active", plan.digest)
+    dependencies.registry.publish(Publication("orders", "1.3.0", "active", "contracts/orders.yaml", (route,)))
+    workload = deliveries.land(dependencies, b"id,amount\n1,2\n,3\n")
+    deliveries.call(intake_handler, deliveries.event_of())
+    prefix = f"runs/{workload}/attempt=1"
+    shares = []
+    for share in ("accepted", "rejected"):
+        key = f"{prefix}/rows/{share}/{share}-00000.csv"
+        written = dependencies.objects.put(Address("lake", key), f"id,amount\n{share}\n".encode())
+        shares.append((WrittenObject(f"s3://lake/{key}", written.size, written.etag),))
+    request = Request.from_bytes(dependencies.objects.read(Address("lake", f"{prefix}/request.json")))
+    measured = (Measurement(deliveries.REQUIRED.id, Measured(2, 1)),)
+    result = Result(
+        *(request.workload, request.attempt, request.plan_digest, request.source_version),
+        rows=2,
+        rejected_rows=1,
+        measurements=measured,
+        shares=Shares(*shares),
+    )
+    dependencies.objects.put(Address("lake", f"{prefix}/result.json"), result.to_bytes(), absent=True)
+    deliveries.call(completion_handler, deliveries.event_of_run(dependencies.workloads.get(workload).run))
+
+    assert dependencies.workloads.get(workload).state is State.PUBLISHED
+    assert {"s3:DeleteObject", "s3:PutObjectTagging"} <= {each.action for each in asked["CompletionRole"].values()}
     assert denied(asked, built) == []
 
 
