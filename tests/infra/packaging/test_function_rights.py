@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -15,16 +16,19 @@ from typing import Any
 
 import pytest
 
-from functions import completion_handler, intake_handler
+from functions import anchor_handler, completion_handler, intake_handler
 from lakegate.aws.dynamodb_table import DEFINITIONS
+from lakegate.aws.wiring import SystemClock
 from lakegate.base.json_codec import canonical
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject, Policy
+from lakegate.features.anchors.anchors import AnchorStore
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measured, Measurement, Result, Shares, WrittenObject
+from tests.fakes.quick_moto import client
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import Stack
 from tests.unit.aws import test_delivery_over_aws as deliveries
@@ -42,6 +46,8 @@ GIVEN = {
     "ExistingRegistryTable": "registry",
     "ExistingWorkloadsTable": "workloads",
     "ExistingLedgerTable": "ledger",
+    "ExistingAnchorBucket": "anchors",
+    "AnchorDays": "30",
     "EmrApplicationId": "00f1",
 }
 """The names that the AWS of this process has."""
@@ -228,6 +234,25 @@ def test_a_split_needs_no_right_that_roles_lack(
 
     assert dependencies.workloads.get(workload).state is State.PUBLISHED
     assert {"s3:DeleteObject", "s3:PutObjectTagging"} <= {each.action for each in asked["CompletionRole"].values()}
+    assert denied(asked, built) == []
+
+
+def test_daily_anchors_need_no_right_that_their_role_lacks(
+    dependencies: Dependencies,
+    asked: dict[str, dict[str, Call]],
+    built: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first one, and the next day's, which follows it."""
+    deliveries.test_a_delivery_reaches_its_destination(dependencies, 0, State.PUBLISHED, "accepted")
+    client("s3").create_bucket(Bucket="anchors", ObjectLockEnabledForBucket=True)
+    here = replace(dependencies, of={"anchors": AnchorStore("anchors", 30)}.__getitem__)
+    monkeypatch.setattr(anchor_handler, "dependencies", lambda: here)
+    for day in range(2):
+        now = datetime.now(UTC) + timedelta(days=day)
+        monkeypatch.setattr(SystemClock, "now", lambda _self, now=now: now)
+        assert deliveries.call(anchor_handler)["complete"] == 1
+
     assert denied(asked, built) == []
 
 
