@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
-from lakegate.base.errors import LakegateError, PortError
+from lakegate.base.errors import AccessDenied, LakegateError, PortError
 from lakegate.base.json_codec import select_fields
 from lakegate.base.text import plural
 from lakegate.cli import terminal
@@ -156,16 +157,17 @@ def _counted_beside(dependencies: Dependencies, one: DeliveryStatus) -> Iterator
     policy, dataset = one.measured.plan.policy, one.contract.dataset
     if policy.replaces is not Replaces.NOTHING or policy.merge_strategy is not MergeStrategy.APPEND:
         return
-    for block in islice(dependencies.ledger.newest(dataset, SEARCHED), SEARCHED):
-        if (
-            isinstance(block, Block)
-            and block.kind is BlockKind.PUBLISHED
-            and block.workload != one.workload
-            and at_rest(dependencies, block).key == one.key
-            and standing_of(dependencies, dataset, block.height).not_current is None
-        ):
-            yield OtherDelivery.of(block)
-            return
+    with suppress(AccessDenied):  # a producer need not be allowed to read other deliveries
+        for block in islice(dependencies.ledger.newest(dataset, SEARCHED), SEARCHED):
+            if (
+                isinstance(block, Block)
+                and block.kind is BlockKind.PUBLISHED
+                and block.workload != one.workload
+                and at_rest(dependencies, block).key == one.key
+                and standing_of(dependencies, dataset, block.height).not_current is None
+            ):
+                yield OtherDelivery.of(block)
+                return
 
 
 def _tell_beside(other: OtherDelivery, _console: Console) -> None:

@@ -9,12 +9,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from lakegate.aws.wiring import SystemClock
 from lakegate.base import errors
-from lakegate.base.errors import PortError
+from lakegate.base.errors import AccessDenied, PortError
+from lakegate.cli.deliveries import upload_command
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import CORRECTS, Address
@@ -202,6 +204,18 @@ def test_a_delivery_that_counts_beside_one_of_its_name_is_told(
         "which was accepted under the same name: `replaces: delivery` in the contract lets a later one take its place, "
         f"`lakegate recall {first} --reason …` takes it back."
     )
+
+
+def test_who_may_not_read_other_deliveries_is_told_of_none(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The delivery itself is shown as ever."""
+    lakegate.routed()
+    lakegate.delivered()
+    meanwhile(monkeypatch, lakegate.intake, judged(lakegate))
+    monkeypatch.setattr(upload_command, "at_rest", Mock(side_effect=AccessDenied("GetItem: AccessDeniedException")))
+
+    ended = lakegate("upload", lakegate.file(b"id,amount\na,7\n"), "--to", "orders/", "--wait")
+
+    assert (ended.exit_code, ended.stderr) == (0, "")
 
 
 def test_a_delivery_that_replaces_one_of_its_name_is_not_beside_it(
