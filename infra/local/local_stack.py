@@ -38,7 +38,7 @@ from urllib.error import URLError
 
 from local_emr.guard import VARIABLE
 
-from infra.packaging.bundles import JARS, bundle_functions, bundle_judge, bundle_pull
+from infra.packaging.bundles import JARS, bundle_functions, bundle_judge, bundle_pull, bundle_table
 from infra.samples.sample_data import SAMPLES, write
 from infra.setup.atomic_dir import alone
 from lakegate.aws.open_stack import ACCOUNT, REGION, LocalState, state_path
@@ -331,6 +331,7 @@ BUNDLES: Final = (
     LocalBundle("lambda/functions.zip", bundle_functions, lambda _: True),
     LocalBundle("judge/judge.zip", bundle_judge, _judges),
     LocalBundle("pull/pull.zip", bundle_pull, _pulls),
+    LocalBundle("table/table.zip", bundle_table, lambda parameters: bool(parameters.get("TableDatabase"))),
 )
 
 

@@ -1,14 +1,20 @@
-"""`python -m infra.packaging [functions] [judge] [pull] [job]`: make what is deployed, below build/."""
+"""`python -m infra.packaging [functions] [judge] [pull] [table] [job]`: make what is deployed, below build/."""
 
 from __future__ import annotations
 
 import sys
 
-from infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge, bundle_pull
+from infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge, bundle_pull, bundle_table
 from lakegate.base.errors import SetUpError
 from lakegate.base.extension_points import ROOT, TOOLS
 
-MAKERS = {"functions": bundle_functions, "judge": bundle_judge, "pull": bundle_pull, "job": bundle_job}
+MAKERS = {
+    "functions": bundle_functions,
+    "judge": bundle_judge,
+    "pull": bundle_pull,
+    "table": bundle_table,
+    "job": bundle_job,
+}
 
 
 def main(names: list[str]) -> int:

@@ -1,10 +1,11 @@
-"""Deployed artifacts: the functions for Lambda, the judge function, the pull function, and the job for EMR Serverless.
+"""Deployed artifacts: the functions for Lambda, those of the judge, of pulls and of tables, and the job for EMR Serverless.
 
 ::
 
     build/lambda/functions.zip  handlers, what they reach of lakegate/, and libraries, compiled: CodeUri in template.yaml
     build/judge/judge.zip       likewise of the two functions that read data, with the engine: CodeUri, too
     build/pull/pull.zip         likewise of the function that pulls, with the library for SFTP: CodeUri, too
+    build/table/table.zip       likewise of the function that keeps tables, with the library for Iceberg: CodeUri, too
     build/code/<release>/       for the lake bucket; the release is named after the contents of
       validate.py                 the entry point
       environment.tar.gz          what the job reaches of lakegate/, libraries, and `bin/python`, which finds Python 3.11
@@ -158,6 +159,7 @@ MACHINES = {
     "job": AL2023,  # EMR 7
     "judge": AL2023,
     "pull": AL2023,
+    "table": AL2023,
     "image": AL2023,  # older than Debian 12
 }
 """By lock file: the C libraries that compiled packages may ask for."""
@@ -248,12 +250,13 @@ UNUSED_BY_THE_ENGINE = (
     "_duckdb-stubs/*",
 )
 """A zip for Lambda has 250 MB unpacked at the most; the engine needs pyarrow, DuckDB and numpy, which have 310 MB."""
+UNUSED_BY_TABLES = (*UNUSED_BY_JOBS, *(pattern for pattern in UNUSED_BY_THE_ENGINE if "s3" not in pattern))
 UNUSED_BY_THE_JUDGE = (*UNUSED_BY_JOBS, *UNUSED_BY_THE_ENGINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The code of the functions, of those that read data (judge and drift), of the pull function, or of the job, as deployed."""
+    """The code of the functions, of those that read data, pull, or keep tables, or of the job, as deployed."""
 
     name: str
     """Of its lock file."""
@@ -275,6 +278,8 @@ FUNCTIONS = Bundle(
 """The services of lakegate/aws/wiring.py and of what features register for it."""
 PULL = Bundle("pull", ("functions.pull_handler",), FUNCTIONS.services)
 """The pull function alone has a client of SSH."""
+TABLE = Bundle("table", ("functions.table_handler",), frozenset({"dynamodb", "glue", "s3", "sts"}), UNUSED_BY_TABLES)
+"""The function that keeps tables alone has Iceberg's library."""
 JOB = Bundle(
     "job",
     ("spark_jobs.validate", "lakegate.spark.worker_daemon"),
@@ -403,6 +408,11 @@ def bundle_judge(root: Path, tools: Path, build: Path, kept: Path | None = None)
 def bundle_pull(root: Path, tools: Path, build: Path, kept: Path | None = None) -> Path:
     """Make the pull function's bundle; its path."""
     return _zip(PULL, "pull/pull.zip", (root, tools, build), LAMBDA_PYTHON, kept)
+
+
+def bundle_table(root: Path, tools: Path, build: Path, kept: Path | None = None) -> Path:
+    """Make the bundle of the function that keeps tables; its path."""
+    return _zip(TABLE, "table/table.zip", (root, tools, build), LAMBDA_PYTHON, kept)
 
 
 def bundle_job(root: Path, tools: Path, build: Path, python: Path | None = None) -> Path:

@@ -4,10 +4,10 @@
 
     lakegate-<version>-py3-none-any.whl     the package for `pip install`
     build/lambda/functions.zip              built again as by `make package`: a release is deployed like a clone
-    build/judge/judge.zip, build/pull/pull.zip
+    build/judge/judge.zip, build/pull/pull.zip, build/table/table.zip
     build/code/<release>/, build/release
     template.yaml, tenant.yaml, samconfig.toml
-    sbom/functions.cdx.json, judge.cdx.json, pull.cdx.json, job.cdx.json, wheel.cdx.json
+    sbom/functions.cdx.json, judge.cdx.json, pull.cdx.json, table.cdx.json, job.cdx.json, wheel.cdx.json
     NOTES.md                                the section of CHANGELOG.md
     SHA256SUMS                              the digests of all of it; `sha256sum -c SHA256SUMS` reads it
 
@@ -37,6 +37,7 @@ from infra.packaging.bundles import (
     bundle_job,
     bundle_judge,
     bundle_pull,
+    bundle_table,
 )
 from infra.packaging.wrappers import copy_wrappers
 from infra.setup.atomic_dir import atomic_dir
@@ -49,6 +50,7 @@ from lakegate.features.release_check.verify_release_command import (
     METADATA,
     PULL,
     SUMS,
+    TABLE,
     files,
     requirements_of,
     sha256,
@@ -159,7 +161,7 @@ def make_release(root: Path, tools: Path, build: Path, target: Path) -> Path:
         made = aside / f"lakegate-{version}"
         made.mkdir()
         job = (build / "release").read_text()
-        for path in ("lambda", "judge", "pull", f"code/{job}"):
+        for path in ("lambda", "judge", "pull", "table", f"code/{job}"):
             shutil.copytree(build / path, made / "build" / path)
         shutil.copyfile(build / "release", made / "build/release")
         wheel = build_wheel(root, made)
@@ -171,6 +173,7 @@ def make_release(root: Path, tools: Path, build: Path, target: Path) -> Path:
             ("functions", bill_of_functions(made / FUNCTIONS, root, tools)),
             ("judge", bill_of_functions(made / JUDGE, root, tools)),
             ("pull", bill_of_functions(made / PULL, root, tools)),
+            ("table", bill_of_functions(made / TABLE, root, tools)),
             ("job", bill_of_job(made / "build/code" / job, root, tools)),
             ("wheel", bill_of_wheel(wheel, root, tools)),
         ):
@@ -239,7 +242,7 @@ def _document(bill: dict[str, Any]) -> str:
 def main(arguments: list[str]) -> int:
     """Make the release; the exit code: 0, or 2 after one sentence on standard error."""
     try:
-        for make in (bundle_functions, bundle_judge, bundle_pull, bundle_job):
+        for make in (bundle_functions, bundle_judge, bundle_pull, bundle_table, bundle_job):
             make(ROOT, TOOLS, ROOT / "build")
         made = make_release(ROOT, TOOLS, ROOT / "build", Path(arguments[0]) if arguments else ROOT / "dist")
     except SetUpError as error:

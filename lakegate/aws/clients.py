@@ -123,6 +123,7 @@ BY_CODE: Final[Mapping[str, type[PortError]]] = {
     "NoSuchVersion": NotFound,
     "NoSuchUpload": NotFound,
     "ResourceNotFoundException": NotFound,
+    "EntityNotFoundException": NotFound,  # Glue
     "400": AccessDenied,  # HEAD of an object whose key the producer has (SSE-C); its response has no body either
     "403": AccessDenied,  # HEAD: its response has no body, so no other code
     "AccessDenied": AccessDenied,

@@ -125,6 +125,7 @@ class DeployedStack:
                 replaced_signing_key="",
                 anchors=self.outputs.get("AnchorBucket", ""),
                 anchor_days=0,
+                table_database=self.outputs.get("TableDatabase", ""),
                 ignored=self.outputs.get("IgnoredKeys", DEFAULTS["ignored"]),
                 missing_fields=self.outputs.get("MissingFields", DEFAULTS["missing_fields"]),
             )

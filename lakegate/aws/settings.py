@@ -83,6 +83,8 @@ class Settings:
     """Hosts, separated by commas, of validators; empty: none."""
     validator_secrets: str
     """The beginning of the names of secrets of validators."""
+    table_database: str
+    """The database of Glue that has the tables of datasets; empty: none are kept."""
     ignored: str
     """Patterns, separated by commas, of names of keys that are not deliveries."""
     missing_fields: str
@@ -125,6 +127,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "pull_secrets": r"[\w-]{0,64}",
     "validator_hosts": r"([A-Za-z0-9.-]{1,253}(,(?!$)|$))*",
     "validator_secrets": r"[\w-]{0,64}",
+    "table_database": r"[a-z0-9_]{0,255}",
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
     "missing_fields": "allow|warn|forbid",
 }
@@ -167,6 +170,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "pull_secrets": "lakegate-source-",
     "validator_hosts": "",
     "validator_secrets": "lakegate-validator-",
+    "table_database": "",
     "ignored": ",".join(IGNORED),
     "missing_fields": "warn",
 }

@@ -378,6 +378,8 @@ PULL = "pull"
 """The label with the name of a dataset that is pulled: the scheduler reads no plan to find it."""
 REVALIDATED = "revalidated"
 """The label with the name of a dataset that has rules with a schedule of their own."""
+TABLE = "table"
+"""The label with the name of a dataset that is published as a table."""
 NAMES = ("name", "owner", "domain", "tag", "producer", "consumer")
 """The names of labels; a contract has several tags."""
 
@@ -399,6 +401,8 @@ def _labels(contract: Contract) -> Iterator[tuple[str, str]]:
     yield from ((PULL, dataset.name) for dataset in contract.datasets if dataset.policy.pull)
     scheduled = (dataset for dataset in contract.datasets if any(rule.schedule for rule in dataset.rules))
     yield from ((REVALIDATED, dataset.name) for dataset in scheduled)
+    as_tables = (dataset for dataset in contract.datasets if dataset.policy.publish_as is PublishAs.ICEBERG)
+    yield from ((TABLE, dataset.name) for dataset in as_tables)
 
 
 def _text(value: object) -> str:

@@ -33,6 +33,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("commands", "cost before stack", "lakegate.features.cost.cost_command:cost"),
     ("commands", "drift before stack", "lakegate.features.drift.drift_command:drift"),
     ("commands", "dataset before subscribe", "lakegate.features.odf.dataset_command:app"),
+    ("commands", "table before subscribe", "lakegate.features.tables.table_command:table"),
     ("commands", "erase before restore", "lakegate.features.erasure.erase_command:erase"),
     ("commands", "verify-release in Ledger", "lakegate.features.release_check.verify_release_command:verify_release"),
     ("commands", "stack deploy", "lakegate.features.deployment.deploy_command:deploy"),

@@ -62,6 +62,8 @@ class Effect(StrEnum):
     SETTLE = "end a workload whose block the ledger has"
     WRITE_SEGMENT = "write a segment of the readers' manifest"
     WRITE_MANIFEST = "write the readers' manifest"
+    MAKE_TABLE = "make the table of a dataset in the catalog"
+    COMMIT_TABLE = "add a snapshot to the table of a dataset"
     DELETE_SOURCE = "delete the judged version"
     DELETE_STAGING = "delete a staging copy, or rows of a split"
     WRITE_REPORT = "write report.html"

@@ -93,6 +93,7 @@ _REQUIREMENT: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?\s*
 FUNCTIONS: Final = "build/lambda/functions.zip"
 JUDGE: Final = "build/judge/judge.zip"
 PULL: Final = "build/pull/pull.zip"
+TABLE: Final = "build/table/table.zip"
 JAR: Final = "jar"
 Materials = set[tuple[str, str]]
 """The content of an artifact or of its bill: packages by name and version, jars by name and digest."""
@@ -199,6 +200,7 @@ BILLS: Final[dict[str, Callable[[Path], Materials]]] = {
     "sbom/functions.cdx.json": _bundle(FUNCTIONS),
     "sbom/judge.cdx.json": _bundle(JUDGE),
     "sbom/pull.cdx.json": _bundle(PULL),
+    "sbom/table.cdx.json": _bundle(TABLE),
     "sbom/job.cdx.json": _job,
     "sbom/wheel.cdx.json": _wheel,
 }

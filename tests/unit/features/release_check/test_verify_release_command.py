@@ -19,7 +19,7 @@ from lakegate.base.errors import InputError
 from lakegate.cli.main import app
 from lakegate.features.release_check.verify_release_command import BILLS, MAX_BYTES, SUMS, Difference, verify
 
-FUNCTIONS, JUDGE, PULL, JOB, WHEEL = BILLS
+FUNCTIONS, JUDGE, PULL, TABLE, JOB, WHEEL = BILLS
 BUNDLE = "build/lambda/functions.zip"
 JUDGE_BUNDLE = "build/judge/judge.zip"
 CODE = "build/code/0123456789abcdef"
@@ -75,6 +75,7 @@ def release(tmp_path: Path) -> Path:
         BUNDLE: zipped(one=metadata("Jmes.Path", "1.0"), two=metadata("boto3", "1.44.2")),
         JUDGE_BUNDLE: zipped(one=metadata("duckdb", "1.4")),
         "build/pull/pull.zip": zipped(one=metadata("asyncssh", "2.24")),
+        "build/table/table.zip": zipped(one=metadata("pyiceberg", "0.12.0")),
         ENVIRONMENT: tarred(one=metadata("numpy", "2.4")),
         f"{CODE}/deequ.jar": JAR,
         f"{CODE}/validate.py": b"print()",
@@ -82,6 +83,7 @@ def release(tmp_path: Path) -> Path:
         FUNCTIONS: bill(package("jmes-path", "1.0"), package("boto3", "1.44.2")),
         JUDGE: bill(package("duckdb", "1.4")),
         PULL: bill(package("asyncssh", "2.24")),
+        TABLE: bill(package("pyiceberg", "0.12.0")),
         JOB: bill(package("numpy", "2.4"), jar | {"hashes": [{"alg": "SHA-256", "content": hashlib.sha256(JAR).hexdigest()}]}),
         WHEEL: bill(package("duck-db", "2.0.0"), {"type": "library", "name": "boto3"}),
         "NOTES.md": b"# notes",
@@ -98,7 +100,7 @@ def test_an_unchanged_release_has_no_differences(release: Path) -> None:
     answer = CliRunner().invoke(app, ["verify-release", str(release)])
     digest = hashlib.sha256((release / SUMS).read_bytes()).hexdigest()
 
-    assert (answer.exit_code, answer.output) == (0, f"13 files recorded, 0 differences; SHA-256 of {SUMS}: {digest}\n")
+    assert (answer.exit_code, answer.output) == (0, f"15 files recorded, 0 differences; SHA-256 of {SUMS}: {digest}\n")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,78 @@
+"""The Lambda that keeps the tables of datasets at the top of the ledger: when an event names one, and all of them by schedule."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from aws_lambda_powertools.metrics import MetricUnit
+
+from lakegate.aws.lambda_runtime import (
+    INVOCATION,
+    HandlerError,
+    batch,
+    dependencies,
+    log_failures,
+    logger,
+    metrics,
+    sanitize_errors,
+)
+from lakegate.aws.settings import read
+from lakegate.base.errors import Unfinished
+from lakegate.features.tables.glue_tables import glue_tables
+from lakegate.features.tables.keep_table import CatalogTables, KeptTable, has_table, keep_all_tables, keep_table
+from lakegate.features.tables.table_hints import dataset_in
+from lakegate.gate.effects import ConcurrentUpdate, run
+from lakegate.gate.scheduled_tasks import Turn
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+LOG, METRICS = logger("table"), metrics("table")
+
+
+@cache
+def tables() -> CatalogTables:
+    """The tables of this stack."""
+    return glue_tables(read(os.environ))
+
+
+@LOG.inject_lambda_context(clear_state=True)
+@METRICS.log_metrics
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Keep the tables that messages of SQS name; without messages, those of all datasets, and end with an error if any failed."""
+    INVOCATION.set(context)
+    if "Records" in event:
+        return batch(event, keep, dataset_in, LOG, METRICS)
+    turn: Turn = sanitize_errors(_keep_all, LOG, METRICS)
+    for _, kept in turn.ends:
+        _count(kept)
+    if log_failures("StepFailures", turn.failures, LOG, METRICS):
+        raise HandlerError("StepFailures")
+    return {"tables": turn.looked_at}
+
+
+def keep(dataset: str) -> None:
+    """Keep the table of a dataset, if it has one. Raises Unfinished where another turn has to go on with it."""
+    gate = dependencies()
+    if not has_table(gate, dataset):
+        return
+    try:
+        kept = run(keep_table(gate, tables(), dataset), gate.clock)
+    except ConcurrentUpdate:
+        raise Unfinished from None
+    _count(kept)
+    if not kept.is_complete:
+        raise Unfinished
+
+
+def _keep_all() -> Turn:
+    gate = dependencies()
+    return run(keep_all_tables(gate, tables()), gate.clock)
+
+
+def _count(kept: KeptTable) -> None:
+    METRICS.add_metric("TableSnapshots", MetricUnit.Count, kept.snapshots)
+    if kept.rebuilt:
+        LOG.warning("rebuilt", extra={"line": kept.dataset, "heights": kept.rebuilt})

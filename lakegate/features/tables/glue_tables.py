@@ -1,0 +1,28 @@
+"""The tables of a stack, in a database of Glue."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING
+
+from lakegate.aws.settings import Settings
+from lakegate.features.tables.iceberg_tables import IcebergTables
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+
+def glue_tables(settings: Settings) -> IcebergTables:
+    """The tables of a stack. No call to AWS is made here."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+    own = {"s3.region": os.environ.get("AWS_REGION", "")}  # else Arrow asks each bucket for its own
+    own |= {"glue.endpoint": endpoint, "s3.endpoint": endpoint} if endpoint else {}
+
+    @cache
+    def catalog() -> Catalog:
+        from pyiceberg.catalog.glue import GlueCatalog  # noqa: PLC0415 - 0.3 s, when the first table is asked for
+
+        return GlueCatalog(settings.stack, **own)
+
+    return IcebergTables(catalog, settings.table_database, f"s3://{settings.lake}")

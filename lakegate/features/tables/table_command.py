@@ -1,0 +1,156 @@
+"""`lakegate table`: what the table of a dataset shows, and the statement that reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any, Final, NamedTuple
+
+from lakegate.aws.open_stack import DeployedStack, ask_service
+from lakegate.base.errors import InputError, NotFound
+from lakegate.base.timestamps import moment
+from lakegate.cli.click_commands import Option
+from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.options import DatasetName
+from lakegate.cli.terminal import Word
+from lakegate.contract.contract_model import DATASET_KEY
+from lakegate.features.tables.keep_table import HEIGHT, has_table, table_name
+from lakegate.gate.datasets.dataset_names import dataset_named
+from lakegate.gate.dependencies import Dependencies
+
+
+class Reader(StrEnum):
+    """Programs that read tables of Iceberg."""
+
+    ATHENA = "athena"
+    DUCKDB = "duckdb"
+    PANDAS = "pandas"
+    SPARK = "spark"
+    TRINO = "trino"
+
+
+class Statement(NamedTuple):
+    """The text that reads a table; `{at}` is the place of the time travel."""
+
+    text: str
+    at: str
+    """That of a snapshot."""
+
+
+STATEMENTS: Final = {
+    Reader.ATHENA: Statement('SELECT * FROM "{database}"."{table}"{at};', " FOR VERSION AS OF {snapshot}"),
+    Reader.DUCKDB: Statement(
+        "INSTALL iceberg; LOAD iceberg; CREATE SECRET (TYPE s3, PROVIDER credential_chain);\n"
+        "ATTACH '{account}' AS glue (TYPE iceberg, ENDPOINT_TYPE 'glue');\n"
+        "SELECT * FROM glue.{database}.{table}{at};",
+        " AT (VERSION => {snapshot})",
+    ),
+    Reader.PANDAS: Statement(
+        "from pyiceberg.catalog import load_catalog\n"
+        'table = load_catalog("glue", type="glue").load_table("{database}.{table}")\n'
+        "frame = table.scan({at}).to_pandas()",
+        "snapshot_id={snapshot}",
+    ),
+    Reader.SPARK: Statement(
+        "-- spark.sql.catalog.glue=org.apache.iceberg.spark.SparkCatalog, spark.sql.catalog.glue.type=glue\n"
+        "SELECT * FROM glue.{database}.{table}{at};",
+        " VERSION AS OF {snapshot}",
+    ),
+    Reader.TRINO: Statement("SELECT * FROM iceberg.{database}.{table}{at};", " FOR VERSION AS OF {snapshot}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table, and the statements that read it."""
+
+    dataset: str = field(metadata=DATASET_KEY)
+    database: str
+    table: str
+    height: int | None
+    """Of the newest block that the table shows, or of the one that was asked for; null: it shows nothing yet."""
+    snapshot: int | None
+    time: str | None
+    """Of the snapshot, RFC 3339, UTC."""
+    accepted: int
+    """The height of the dataset's newest block."""
+    statements: dict[str, str]
+
+
+@stack_command
+def table(
+    there: DeployedStack,
+    dataset: DatasetName,
+    *,
+    reader: Annotated[Reader | None, Option("--for", help="Only the statement of this program.")] = None,
+    height: Annotated[int | None, Option(min=0, help="The table as it was with this block of the ledger.")] = None,
+) -> CommandResult[ShownTable]:
+    """Print what the table of a dataset shows, and the statement by which Athena, DuckDB, pandas, Spark or Trino reads it.
+
+    A dataset has a table where its contract says `publishAs: iceberg` and the stack has a database for tables.
+
+    Example: lakegate table orders --for athena
+    """
+    gate = there.dependencies()
+    name, database = dataset_named(gate, dataset), there.outputs.get("TableDatabase", "")
+    if not database:
+        raise InputError(f"the stack {there.name} keeps no tables: deploy it with TableDatabase=NAME")
+    if not has_table(gate, name):
+        raise InputError(f"{name} is no table: say `publishAs: iceberg` in its contract, and publish a new version")
+    snapshots = list(_snapshots(gate, database, name))
+    found = next((each for each in reversed(snapshots) if height is None or each.height <= height), None)
+    if height is not None and found is None:
+        raise InputError(f"the table of {name} has no snapshot of height {height} or before")
+    places = {"account": there.account, "database": database, "table": table_name(name)}
+    at = "" if height is None or found is None else str(found.id)
+    statements = {
+        each.value: statement.text.format(**places, at=at and statement.at.format(snapshot=at))
+        for each, statement in STATEMENTS.items()
+        if reader in {None, each}
+    }
+    shown = ShownTable(
+        name,
+        database,
+        table_name(name),
+        found.height if found else None,
+        found.id if found else None,
+        found.time if found else None,
+        gate.ledger.head(name).height,
+        statements,
+    )
+    return CommandResult(shown, _in_words(shown))
+
+
+class _Snapshot(NamedTuple):
+    height: int
+    id: int
+    time: str
+
+
+def _snapshots(gate: Dependencies, database: str, dataset: str) -> Iterator[_Snapshot]:
+    """The snapshots of a table that show a height, the oldest first, as its newest file of metadata lists them."""
+    try:
+        found = ask_service("glue", "get_table", DatabaseName=database, Name=table_name(dataset))["Table"]
+    except NotFound:
+        return
+    _, _, key = found["Parameters"]["metadata_location"].removeprefix("s3://").partition("/")
+    document: dict[str, Any] = json.loads(gate.read_lake(key))
+    for each in document.get("snapshots", ()):
+        if HEIGHT in each.get("summary", {}):
+            time = datetime.fromtimestamp(each["timestamp-ms"] / 1000, UTC)
+            yield _Snapshot(int(each["summary"][HEIGHT]), each["snapshot-id"], moment(time))
+
+
+def _in_words(shown: ShownTable) -> Iterator[Word]:
+    name = f"{shown.dataset} is the table {shown.database}.{shown.table} (Iceberg, in the Glue catalog)"
+    if shown.height is None:
+        yield f"{name}. It has no rows yet: it is made with the first delivery that is accepted as a table."
+    else:
+        yield f"{name}: height {shown.height} of {shown.accepted}, since {shown.time} (snapshot {shown.snapshot})."
+    for reader, text in shown.statements.items():
+        yield ""
+        yield reader.capitalize()
+        yield from (f"  {line}" for line in text.splitlines())

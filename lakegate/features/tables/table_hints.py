@@ -1,0 +1,34 @@
+"""Events of the stack's own bus, as hints that a table is to be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakegate.aws.lambda_events import (
+    RefusalReason,
+    Unintelligible,
+    UnintelligibleError,
+    parse_object,
+    require,
+    text_at,
+)
+from lakegate.aws.wiring import SOURCE
+
+KINDS: Final = {
+    "workload published": "detail.body.line",
+    "line recalled": "detail.line",
+    "line restored": "detail.line",
+}
+"""Detail types of events after which a table shows other rows, each with the place of the dataset's name."""
+
+
+def dataset_in(record: Mapping[str, Any]) -> str | Unintelligible:
+    """The dataset that the event in a message of SQS is about. What its table lacks is read from the ledger."""
+    try:
+        event = parse_object(record["body"])
+        require(event, "source", {SOURCE}, RefusalReason.FOREIGN_SOURCE)
+        kind = require(event, "detail-type", KINDS, RefusalReason.UNKNOWN_KIND)
+        return text_at(event, KINDS[kind])
+    except UnintelligibleError as refused:
+        return Unintelligible(refused.reason, refused.path)
