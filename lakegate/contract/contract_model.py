@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import DOCUMENT_NAME, Bounds
-from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.delivery_policy import Policy, PublishAs
 from lakegate.contract.field_paths import FieldPath, column_name, column_path, own_name, path_of, steps_of
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
