@@ -88,7 +88,7 @@ def build(folder: Path) -> Path:
     for name in ("template.yaml", "tenant.yaml", "samconfig.toml", ".cfnlintrc", ".checkov.yaml"):
         (folder / name).write_bytes((ROOT / name).read_bytes())
     packed(folder / "build", BYTECODE)
-    for name in ("judge", "pull"):  # SAM uploads them, and nothing is made of them by default
+    for name in ("judge", "pull", "table"):  # SAM uploads them, and nothing is made of them by default
         (folder / "build" / name).mkdir()
         (folder / f"build/{name}/{name}.zip").symlink_to(folder / "build/lambda/functions.zip")
     sam("build", folder=folder)

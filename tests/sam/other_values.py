@@ -18,6 +18,7 @@ OTHER_VALUES = {
     "NotifySchedule": "rate(5 minutes)",
     "DriftSchedule": "rate(1 day)",
     "DatasetMetrics": "sales.*,orders",
+    "TableDatabase": "accepted_data",
     "PullHosts": "data.example.com,files.example.org",
     "PullObjects": "arn:aws:s3:::partner-exports/*,arn:aws:s3:::other-exports/daily/*",
     "PullSecretPrefix": "theirs-",

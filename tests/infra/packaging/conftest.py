@@ -24,7 +24,7 @@ def build(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     `test_bundles.py` reads and runs those.
     """
     folder = tmp_path_factory.mktemp("build")
-    for name in ("lambda/functions", "judge/judge", "pull/pull"):
+    for name in ("lambda/functions", "judge/judge", "pull/pull", "table/table"):
         place = folder / f"{name}.zip"
         place.parent.mkdir()
         shutil.copyfile(built.parents[2] / "build/lambda/functions.zip", place)

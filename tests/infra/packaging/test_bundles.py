@@ -376,7 +376,7 @@ def test_an_unknown_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) ->
     """Anyone who mistypes reads what there is."""
     assert __main__.main(["fun"]) == 2
 
-    assert capsys.readouterr().err == "There is no fun to be packaged: functions, judge, pull, job.\n"
+    assert capsys.readouterr().err == "There is no fun to be packaged: functions, judge, pull, table, job.\n"
 
 
 @pytest.mark.parametrize("bundle", [FUNCTIONS, JUDGE, PULL], ids=lambda bundle: bundle.name)

@@ -20,6 +20,7 @@ LIMITS: Final = {
     "AWS::EMRServerless::Application": ("Name", 64),
     "AWS::Events::EventBus": ("Name", 256),
     "AWS::Events::Rule": ("Name", 64),
+    "AWS::Glue::Database": ("DatabaseName", 255),
     "AWS::IAM::ManagedPolicy": ("ManagedPolicyName", 128),
     "AWS::IAM::Role": ("RoleName", 64),
     "AWS::Logs::LogGroup": ("LogGroupName", 512),

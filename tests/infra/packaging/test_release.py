@@ -54,7 +54,7 @@ def test_a_release_is_complete(release: Path) -> None:
             *(f"cdk/lakegate_cdk/{name}.py" for name in ("__init__", "construct", "parameters")),
             "lakegate-0.1.0-py3-none-any.whl",
             "samconfig.toml",
-            *(f"sbom/{name}.cdx.json" for name in ("functions", "job", "judge", "pull", "wheel")),
+            *(f"sbom/{name}.cdx.json" for name in ("functions", "job", "judge", "pull", "table", "wheel")),
             "template.yaml",
             "tenant.yaml",
             *(f"terraform/{name}.tf" for name in ("main", "outputs", "variables")),

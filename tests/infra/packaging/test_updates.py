@@ -85,6 +85,9 @@ EXPECTED = {
     "PullObjects": NAMES_OBJECTS,
     "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
     "DatasetMetrics": "NotifyFunction SweepFunction",
+    "TableDatabase": (
+        "+GlueDatabase +TableEvery +TableFunction +TableLog +TableQueue +TableRole +TableRule QueuePolicy SchedulerRole"
+    ),
     "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole SchedulerRole",
     "EmrApplicationId": (
         "-Application ApiRole Dashboard DeployerServicesPolicy DoctorPolicy EnginePolicy Functions JobRole MovedRule "

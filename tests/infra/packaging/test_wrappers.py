@@ -42,6 +42,7 @@ VALUES = OTHER_VALUES | {
 REFUSED: dict[str, Any] = {
     "emr_application_id": "UPPER",
     "job_code": "a/b",
+    "table_database": "Upper",
     "extra_job_parameters": "--jars x",
     "job_minutes": 4,
     "max_vcpu": 3,

@@ -150,7 +150,7 @@ def test_every_other_difference_is_named(
     assert (answer.exit_code, answer.output.splitlines()[0]) == (1, f"{path} {problem}")
     assert document == {
         "release": str(release),
-        "files": 13,
+        "files": 15,
         "digest": hashlib.sha256((release / SUMS).read_bytes()).hexdigest(),
         "differences": [{"path": path, "problem": problem}],
     }
@@ -199,7 +199,7 @@ def test_a_list_of_digests_names_files_of_the_release_only(release: Path, line: 
     with (release / SUMS).open("a") as file:
         file.write(line + "\n")
 
-    with pytest.raises(InputError, match=r"line 14 of SHA256SUMS"):
+    with pytest.raises(InputError, match=r"line 16 of SHA256SUMS"):
         verify(release)
 
 
