@@ -50,6 +50,7 @@ def test_a_release_is_complete(release: Path) -> None:
             FUNCTIONS,
             JUDGE,
             PULL,
+            TABLE,
             "build/release",
             *(f"cdk/lakegate_cdk/{name}.py" for name in ("__init__", "construct", "parameters")),
             "lakegate-0.1.0-py3-none-any.whl",
