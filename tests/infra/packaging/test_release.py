@@ -18,6 +18,7 @@ from lakegate.features.release_check.verify_release_command import (
     JUDGE,
     PULL,
     SUMS,
+    TABLE,
     files,
     packages_of,
     verify,

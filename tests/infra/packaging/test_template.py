@@ -30,7 +30,8 @@ OUTPUTS = (
     "CompletionFunction SweepFunction NotifyFunction JudgeFunction DeadLetterQueueUrl IgnoredKeys RequireApproval AlarmTopic "
     "MissingFields StewardPolicy ApproverPolicy LifecyclePolicy OperatorPolicy ResponderPolicy DoctorPolicy DeployerPolicy "
     "DeployerServicesPolicy EnginePolicy KeyPolicy KeyArn "
-    "NamedQueueUrl DeadLetterQueueArn AnchorBucket SigningKeyArn LandingPrefix ApiFunction ApiId ApiUrl ErasurePolicy TableDatabase"
+    "NamedQueueUrl DeadLetterQueueArn AnchorBucket SigningKeyArn LandingPrefix ApiFunction ApiId ApiUrl ErasurePolicy "
+    "TableDatabase"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
 OF_ANCHORS = {"LAKEGATE_ANCHORS", "LAKEGATE_ANCHOR_DAYS"}
@@ -240,7 +241,8 @@ def test_a_failed_first_deployment_leaves_nothing(built: Path) -> None:
     kept = {name: each["DeletionPolicy"] for name, each in resources.items() if "DeletionPolicy" in each}
 
     policies = {f"{bucket}Policy" for bucket in BUCKETS}  # a kept bucket is given to the next stack, which makes none
-    assert set(kept) == {*BUCKETS, *policies, "RegistryTable", "WorkloadsTable", "LedgerTable", "Key", "LedgerKey", "GlueDatabase"}
+    stores = {"RegistryTable", "WorkloadsTable", "LedgerTable", "GlueDatabase"}
+    assert set(kept) == {*BUCKETS, *policies, *stores, "Key", "LedgerKey"}
     assert set(kept.values()) == {"RetainExceptOnCreate"}
     assert {name for name, each in resources.items() if each.get("UpdateReplacePolicy") == "Retain"} == set(kept)
 
@@ -511,7 +513,11 @@ def test_alarms_look_at_this_stack_alone(stack: Stack) -> None:
         "RevalidationsFailed": {"stack": "lakegate", "service": "sweep"},
         "AnchorContradicted": {"stack": "lakegate", "service": "anchor"},
     }
-    assert others == {*FUNCTIONS, *(f"lakegate-{name}" for name in ("judge", "drift", "anchor", "pull", "table")), *QUEUES}
+    assert others == {
+        *FUNCTIONS,
+        *(f"lakegate-{name}" for name in ("judge", "drift", "anchor", "pull", "table")),
+        *QUEUES,
+    }
 
 
 def test_every_function_and_queue_has_its_alarms(stack: Stack) -> None:
