@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
 from lakegate.aws.open_stack import DeployedStack, ask_service
-from lakegate.base.errors import InputError, NotFound
+from lakegate.base.errors import InputError, NotFound, SetUpError
 from lakegate.base.timestamps import moment
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
@@ -97,7 +97,7 @@ def table(
     gate = there.dependencies()
     name, database = dataset_named(gate, dataset), there.outputs.get("TableDatabase", "")
     if not database:
-        raise InputError(f"the stack {there.name} keeps no tables: deploy it with TableDatabase=NAME")
+        raise SetUpError(f"the stack {there.name} keeps no tables: deploy it with TableDatabase=NAME")
     if not has_table(gate, name):
         raise InputError(f"{name} is no table: say `publishAs: iceberg` in its contract, and publish a new version")
     snapshots = list(_snapshots(gate, database, name))

@@ -1,0 +1,119 @@
+"""lakegate table: what a table shows, and the statements that read it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.features.tables.keep_table import table_name
+from tests.fakes.quick_moto import client
+from tests.unit.cli.conftest import LAKE, Lakegate
+
+if TYPE_CHECKING:
+    from click.testing import Result as CliResult
+
+AS_TABLE = "customProperties: [{property: lakegate, value: {publishAs: iceberg}}]\nschema:\n"
+KEY = "tables/shop/orders_v1/metadata/2.metadata.json"
+
+
+def snapshot(identity: int, minute: int, **summary: str) -> dict[str, Any]:
+    return {"snapshot-id": identity, "timestamp-ms": 1_800_000_000_000 + minute * 60_000, "summary": summary}
+
+
+SNAPSHOTS = [
+    snapshot(11, 0, **{"operation": "append", "lakegate.height": "0"}),
+    snapshot(12, 1, operation="replace"),
+    snapshot(13, 2, **{"operation": "append", "lakegate.height": "3"}),
+]
+
+
+def add_database(lakegate: Lakegate) -> None:
+    """The stack is deployed again, with a database for tables."""
+    cloudformation = lakegate.clients["cloudformation"]
+    template = cloudformation.get_template(StackName="lakegate")["TemplateBody"]
+    template["Outputs"]["TableDatabase"] = {"Value": "accepted"}
+    cloudformation.update_stack(StackName="lakegate", TemplateBody=json.dumps(template))
+
+
+def add_table(lakegate: Lakegate) -> None:
+    """What the function that keeps tables leaves: a table of Glue, whose newest metadata is in the lake."""
+    glue = client("glue")
+    glue.create_database(DatabaseInput={"Name": "accepted"})
+    parameters = {"table_type": "ICEBERG", "metadata_location": f"s3://{LAKE}/{KEY}"}
+    glue.create_table(DatabaseName="accepted", TableInput={"Name": "shop_orders_v1", "Parameters": parameters})
+    lakegate.clients["s3"].put_object(Bucket=LAKE, Key=KEY, Body=json.dumps({"snapshots": SNAPSHOTS}).encode())
+
+
+def words(refused: CliResult) -> str:
+    return str(refused.exception)
+
+
+@pytest.fixture
+def tabled(lakegate: Lakegate) -> Lakegate:
+    """A stack with a database for tables, and a contract that is published as one."""
+    lakegate.routed(**{"schema:\n": AS_TABLE})
+    add_database(lakegate)
+    return lakegate
+
+
+@pytest.mark.parametrize(
+    ("dataset", "name"),
+    [("shop/orders_v1", "shop_orders_v1"), ("5f0c-8A/Größe_v2", "5f0c_8a_gr_e_v2"), ("a.b/c__d_v1", "a_b_c_d_v1")],
+)
+def test_the_name_of_a_table_is_one_that_every_catalog_takes(dataset: str, name: str) -> None:
+    assert table_name(dataset) == name
+
+
+def test_a_table_is_shown_with_the_statement_of_each_program(tabled: Lakegate) -> None:
+    """Its height is that of the newest snapshot of a block; a compaction in between has none."""
+    add_table(tabled)
+    shown = tabled.json("table", "orders")
+    statements = shown.pop("statements")
+
+    assert shown == {
+        "line": "shop/orders_v1",
+        "database": "accepted",
+        "table": "shop_orders_v1",
+        "height": 3,
+        "snapshot": 13,
+        "time": "2027-01-15T08:02:00.000000Z",
+        "accepted": -1,
+    }
+    assert sorted(statements) == ["athena", "duckdb", "pandas", "spark", "trino"]
+    assert statements["athena"] == 'SELECT * FROM "accepted"."shop_orders_v1";'
+    assert all("accepted" in text and "shop_orders_v1" in text for text in statements.values())
+    words = tabled.ok("table", "orders")
+    assert words.startswith(
+        "shop/orders_v1 is the table accepted.shop_orders_v1 (Iceberg, in the Glue catalog): height 3"
+    )
+    assert all(f"  {line}" in words for text in statements.values() for line in text.splitlines())
+
+
+@pytest.mark.parametrize(("height", "snapshot_id"), [(0, 11), (2, 11), (3, 13), (9, 13)])
+def test_a_table_is_read_as_it_was_at_a_height(tabled: Lakegate, height: int, snapshot_id: int) -> None:
+    add_table(tabled)
+    found = tabled.json("table", "orders", "--height", str(height), "--for", "trino")
+
+    text = found["statements"].pop("trino")
+    assert text.endswith(f".shop_orders_v1 FOR VERSION AS OF {snapshot_id};")
+    assert found["statements"] == {}
+
+
+def test_a_table_without_deliveries_has_its_statements_already(tabled: Lakegate) -> None:
+    client("glue").create_database(DatabaseInput={"Name": "accepted"})
+
+    assert "It has no rows yet" in tabled.ok("table", "orders")
+    refused = tabled("table", "orders", "--height", "0")
+    assert words(refused) == "the table of shop/orders_v1 has no snapshot of height 0 or before"
+
+
+def test_a_dataset_or_stack_without_tables_says_what_is_to_be_done(lakegate: Lakegate) -> None:
+    lakegate.routed()
+    no_database = lakegate("table", "orders")
+    add_database(lakegate)
+    no_table = lakegate("table", "orders")
+
+    assert "deploy it with TableDatabase=NAME" in words(no_database)
+    assert "say `publishAs: iceberg` in its contract" in words(no_table)

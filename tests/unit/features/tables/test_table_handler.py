@@ -1,0 +1,100 @@
+"""The Lambda that keeps tables: by the datasets that events name, and all of them by schedule."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from functions import table_handler
+from lakegate.aws import lambda_runtime
+from lakegate.aws.lambda_events import RefusalReason, Unintelligible
+from lakegate.aws.lambda_runtime import HandlerError
+from lakegate.features.tables.table_hints import dataset_in
+from lakegate.gate.registry.registry_rows import Publication
+from tests.simulation.environment import LINE
+from tests.simulation.test_tables import Tabled
+from tests.unit.aws.test_delivery_over_aws import settings
+from tests.unit.functions.test_handlers import Context
+
+PUBLISHED = {"source": "lakegate", "detail-type": "workload published", "detail": {"body": {"line": LINE}}}
+RECALLED = {"source": "lakegate", "detail-type": "line recalled", "detail": {"line": LINE}}
+
+
+def record(event: object, message: str = "m") -> dict[str, Any]:
+    return {"messageId": message, "body": event if isinstance(event, str) else json.dumps(event)}
+
+
+@pytest.fixture
+def town(monkeypatch: pytest.MonkeyPatch) -> Tabled:
+    """A stack whose dataset is published as a table."""
+    for name, value in settings("00app").items():
+        monkeypatch.setenv(name, value)
+    made = Tabled()
+    own = Publication("orders", "1.1.0", "active", "c", (), plans=(("lines", "a" * 64),), labels=(("table", "lines"),))
+    made.env.memory.registry.publish(own)
+    monkeypatch.setattr(table_handler, "dependencies", lambda: made.env.dependencies)
+    monkeypatch.setattr(table_handler, "tables", lambda: made.tables)
+    return made
+
+
+def handle(event: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return table_handler.handler(event, Context())
+    finally:
+        lambda_runtime.INVOCATION.set(None)
+
+
+@pytest.mark.parametrize("event", [PUBLISHED, RECALLED, RECALLED | {"detail-type": "line restored"}])
+def test_an_event_names_the_dataset_whose_table_is_kept(town: Tabled, event: dict[str, Any]) -> None:
+    assert handle({"Records": [record(event)]}) == {"batchItemFailures": []}
+    assert town.shown_heights() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("event", "reason", "path"),
+    [
+        ("{", RefusalReason.NOT_JSON, "$"),
+        (PUBLISHED | {"source": "other"}, RefusalReason.FOREIGN_SOURCE, "$.source"),
+        (PUBLISHED | {"detail-type": "workload failed"}, RefusalReason.UNKNOWN_KIND, "$.detail-type"),
+        (PUBLISHED | {"detail": {"body": {}}}, RefusalReason.MISSING_FIELD, "$.detail.body.line"),
+        (RECALLED | {"detail": {"line": 1}}, RefusalReason.WRONG_TYPE, "$.detail.line"),
+    ],
+)
+def test_an_event_that_names_no_dataset_is_delivered_again(
+    town: Tabled, event: object, reason: RefusalReason, path: str
+) -> None:
+    assert dataset_in(record(event)) == Unintelligible(reason, path)
+    assert handle({"Records": [record(event, "a"), record(PUBLISHED, "b")]}) == {
+        "batchItemFailures": [{"itemIdentifier": "a"}]
+    }
+    assert town.shown_heights() == [0, 1, 2]
+
+
+def test_a_dataset_that_is_no_table_is_passed_over(town: Tabled) -> None:
+    other = PUBLISHED | {"detail": {"body": {"line": "orders/others_v1"}}}
+
+    assert handle({"Records": [record(other)]}) == {"batchItemFailures": []}
+    assert town.tables.tables == {}
+
+
+def test_a_table_that_lacks_many_snapshots_is_gone_on_with(town: Tabled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is delivered again, which counts as no error; so is that of a worker who lost a race."""
+    monkeypatch.setattr("functions.table_handler.keep_table", lambda *_: town.keeps(2))
+    first, second = (handle({"Records": [record(PUBLISHED)]}) for _ in range(2))
+
+    assert (first, second) == ({"batchItemFailures": [{"itemIdentifier": "m"}]}, {"batchItemFailures": []})
+    assert town.shown_heights() == [0, 1, 2]
+
+
+def test_the_schedule_keeps_all_tables_and_ends_with_an_error_if_one_fails(
+    town: Tabled, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that the alarm of the function rings."""
+    assert handle({}) == {"tables": 1}
+    town.tables.write_foreign(LINE, ("foreign",), replaces=False)
+    with pytest.raises(HandlerError, match="StepFailures"):
+        handle({})
+
+    assert '"StepFailures":[1.0]' in capsys.readouterr().out
