@@ -35,6 +35,7 @@ ENDPOINTS: Final = (
     VpcEndpoint("events", "Interface", "no message reaches the bus"),
     VpcEndpoint("kms", "Interface", "nothing is committed", "SigningKey"),
     VpcEndpoint("lambda", "Interface", "small deliveries are not judged", "SmallFileBytes"),
+    VpcEndpoint("glue", "Interface", "no table shows what is accepted", "TableDatabase", "TableFunction"),
     VpcEndpoint("sqs", "Interface", "uploads that a producer announces wait for the next sweep", caller="ApiFunction"),
     VpcEndpoint("sns", "Interface", "no message reaches channels", is_optional=True),
     VpcEndpoint("secretsmanager", "Interface", "no message reaches channels", is_optional=True),

@@ -20,7 +20,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """
     options = {"SmallFileBytes": str(SMALL), "DriftSchedule": "rate(1 day)", "AnchorDays": "1"}
     options |= {"PullObjects": f"arn:aws:s3:::{PARTNER}/*", "PullHosts": "localhost", "ValidatorHosts": "localhost"}
-    options |= {"NamingSenders": ACCOUNT}
+    options |= {"NamingSenders": ACCOUNT, "TableDatabase": "accepted"}
     options |= {"SubnetIds": "subnet-00000001,subnet-00000002", "SecurityGroupIds": "sg-00000001"}
     with running(tmp_path_factory.mktemp("stack"), **options) as stack:
         yield stack

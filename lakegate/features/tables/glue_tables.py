@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 def glue_tables(settings: Settings) -> IcebergTables:
     """The tables of a stack. No call to AWS is made here."""
-    endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     own = {"s3.region": os.environ.get("AWS_REGION", "")}  # else Arrow asks each bucket for its own
-    own |= {"glue.endpoint": endpoint, "s3.endpoint": endpoint} if endpoint else {}
+    elsewhere = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    own |= {"s3.endpoint": elsewhere} if elsewhere else {}  # boto3 reads these variables, and Arrow does not
 
     @cache
     def catalog() -> Catalog:

@@ -1,0 +1,112 @@
+"""Tables in the Glue catalog of the embedded AWS: kept by the deployed function, and read with Iceberg's own library."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pyiceberg.catalog.glue import GlueCatalog
+
+from lakegate.aws.clients import client
+from lakegate.gate.delivery.protocol import State
+from tests.e2e.deployed import SMALL, Deployed, until
+from tests.e2e.running import lakegate, publish_contract
+
+pytestmark = pytest.mark.e2e
+
+CONTRACT = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: ID
+name: Shop as a table
+version: 1.0.0
+status: active
+schema:
+  - name: sales
+    logicalType: object
+    physicalType: file
+    properties:
+      - {name: id, logicalType: integer, required: true}
+      - {name: price, logicalType: number, physicalType: "decimal(10,2)"}
+      - {name: sold, logicalType: timestamp}
+    customProperties:
+      - {property: lakegate, value: {publishAs: iceberg, replaces: delivery, onReject: rows, pull: null}}
+""".replace(", pull: null", "")
+
+
+def body(*identities: int) -> bytes:
+    lines = "".join(f"{each},{each}.50,2026-01-0{each % 9 + 1}T00:00:00Z\n" for each in identities)
+    return f"id,price,sold\n{lines}".encode()
+
+
+@pytest.fixture
+def rows(stack: Deployed) -> Callable[[str], list[int]]:
+    """The ids that a reader of the table of a contract gets, by the catalog alone."""
+    endpoint = stack.state.endpoint
+    catalog = GlueCatalog("reader", **{"s3.endpoint": endpoint, "s3.region": os.environ["AWS_REGION"]})
+
+    def read(contract: str) -> list[int]:
+        try:
+            table = catalog.load_table(("accepted", f"{contract.replace('-', '_')}_sales_v1"))
+        except Exception:  # noqa: BLE001 - it is not there yet: this is waited for
+            return []
+        return sorted(table.scan().to_arrow()["id"].to_pylist())
+
+    return read
+
+
+def notify(stack: Deployed) -> None:
+    """Send what happened now, and not within a minute."""
+    client("lambda").invoke(FunctionName=stack.resources["NotifyFunction"], Payload=b"{}")
+
+
+def test_accepted_rows_are_a_table_at_once(stack: Deployed, rows: Callable[[str], list[int]]) -> None:
+    """Judged by the function and by Spark; what is delivered again replaces, what is recalled leaves until it is restored."""
+    contract, prefix = f"tabled-{uuid4().hex[:6]}", f"{uuid4().hex[:8]}/"
+    publish_contract(stack.dependencies, prefix, CONTRACT.replace("ID", contract).encode())
+    large = range(100, 100 + SMALL // 10)
+    delivered = [stack.upload(body(1, 2), f"{prefix}a.csv"), stack.upload(body(*large), f"{prefix}b.csv")]
+    ended = [stack.finished(each) for each in delivered]
+
+    assert [row.state for row in ended] == [State.PUBLISHED] * 2
+    notify(stack)
+    until("both deliveries are rows of the table", lambda: rows(contract) == [1, 2, *large] or None)
+    stack.finished(stack.upload(body(1, 2, 3) + b"x,,\n", f"{prefix}a.csv"))
+    notify(stack)
+    until("the first one is replaced by its accepted rows", lambda: rows(contract) == [1, 2, 3, *large] or None)
+    for command, expected in (("recall", [1, 2, 3]), ("restore", [1, 2, 3, *large])):
+        done = lakegate(command, ended[1].id, "--reason", "a test", "--local")
+        assert done.exit_code == 0, done.output
+        notify(stack)
+        until(f"the table after {command}", lambda wanted=expected: rows(contract) == wanted or None)
+    first = str(min(row.height for row in ended if row.height is not None))
+    shown = json.loads(lakegate("table", contract, "--local", "--json").output)
+    earlier = json.loads(lakegate("table", contract, "--local", "--json", "--height", first, "--for", "trino").output)
+
+    assert shown["height"] == shown["accepted"] == int(first) + 4
+    assert shown["statements"]["athena"].endswith(f'"accepted"."{shown["table"]}";')
+    assert f"FOR VERSION AS OF {earlier['snapshot']}" in earlier["statements"]["trino"]
+
+
+def test_the_schedule_finds_what_no_event_named(stack: Deployed, rows: Callable[[str], list[int]]) -> None:
+    """The rule that names datasets is off while a delivery is accepted."""
+    contract, prefix = f"unnamed-{uuid4().hex[:6]}", f"{uuid4().hex[:8]}/"
+    publish_contract(stack.dependencies, prefix, CONTRACT.replace("ID", contract).encode())
+    rule, bus = stack.resources["TableRule"].rpartition("|")[2], stack.stack.output("EventBusName")
+    client("events").disable_rule(Name=rule, EventBusName=bus)
+    try:
+        stack.finished(stack.upload(body(7), f"{prefix}a.csv"))
+        notify(stack)
+    finally:
+        client("events").enable_rule(Name=rule, EventBusName=bus)
+    before = rows(contract)
+    answer: Any = client("lambda").invoke(FunctionName=stack.resources["TableFunction"], Payload=b"{}")
+    counts = json.loads(answer["Payload"].read())
+
+    assert "FunctionError" not in answer, counts
+    assert counts["tables"] >= 1
+    assert (before, rows(contract)) == ([], [7])
