@@ -19,10 +19,10 @@ from lakegate.features.tables.keep_table import (
     CatalogTables,
     FilesRewritten,
     ShownState,
-    TableFile,
     TableSnapshot,
     table_name,
 )
+from lakegate.gate.ledger.blocks import TableFile
 from lakegate.gate.ports import Address
 from tests.fakes import Memory
 from tests.fakes.tables import MemoryTables

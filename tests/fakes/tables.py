@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lakegate.base.errors import ConditionFailed, InputError
-from lakegate.features.tables.keep_table import FilesRewritten, ShownState, TableFile, TableSnapshot
+from lakegate.features.tables.keep_table import FilesRewritten, ShownState, TableSnapshot
+from lakegate.gate.ledger.blocks import TableFile
 from lakegate.gate.ports import Address, ObjectReader
 
 

@@ -30,10 +30,10 @@ from lakegate.features.tables.keep_table import (
     HEIGHT,
     FilesRewritten,
     ShownState,
-    TableFile,
     TableSnapshot,
     table_name,
 )
+from lakegate.gate.ledger.blocks import TableFile
 
 if TYPE_CHECKING:
     import pyarrow as pa

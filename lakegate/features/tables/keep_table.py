@@ -13,7 +13,7 @@ from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.datasets.current_deliveries import NotCurrent, is_change, not_current, not_current_after
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
-from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, BlockKind, deliveries
+from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, BlockKind, TableFile, deliveries
 from lakegate.gate.ledger.blocks import digest as digest_of
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.scheduled_tasks import Turn
@@ -28,14 +28,6 @@ DATASET, HEIGHT, BLOCK = "lakegate.dataset", "lakegate.height", "lakegate.block"
 def table_name(dataset: str) -> str:
     """The name of the table of a dataset: lower case, an underscore for all that is no letter or digit (`shop_orders_v1`)."""
     return re.sub(r"[^a-z0-9]+", "_", dataset.lower())
-
-
-class TableFile(NamedTuple):
-    """A data file: typed rows of one accepted delivery, which nothing changes any more."""
-
-    key: str
-    """In the lake bucket."""
-    rows: int
 
 
 class ShownState(NamedTuple):
@@ -213,7 +205,7 @@ def files_of(block: AnyBlock | None) -> tuple[TableFile, ...]:
     """The data files of an accepted delivery; of any other block none."""
     if not isinstance(block, Block) or block.kind is not BlockKind.PUBLISHED:
         return ()
-    return tuple(TableFile(each.key, each.rows) for each in block.table or ())
+    return block.table or ()
 
 
 # ---- All tables ----

@@ -22,7 +22,7 @@ from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.dependencies import Dependencies
 
 
-class Reader(StrEnum):
+class ReadingProgram(StrEnum):
     """Programs that read tables of Iceberg."""
 
     ATHENA = "athena"
@@ -32,7 +32,7 @@ class Reader(StrEnum):
     TRINO = "trino"
 
 
-class Statement(NamedTuple):
+class ReadStatement(NamedTuple):
     """The text that reads a table; `{at}` is the place of the time travel."""
 
     text: str
@@ -41,25 +41,27 @@ class Statement(NamedTuple):
 
 
 STATEMENTS: Final = {
-    Reader.ATHENA: Statement('SELECT * FROM "{database}"."{table}"{at};', " FOR VERSION AS OF {snapshot}"),
-    Reader.DUCKDB: Statement(
+    ReadingProgram.ATHENA: ReadStatement('SELECT * FROM "{database}"."{table}"{at};', " FOR VERSION AS OF {snapshot}"),
+    ReadingProgram.DUCKDB: ReadStatement(
         "INSTALL iceberg; LOAD iceberg; CREATE SECRET (TYPE s3, PROVIDER credential_chain);\n"
         "ATTACH '{account}' AS glue (TYPE iceberg, ENDPOINT_TYPE 'glue');\n"
         "SELECT * FROM glue.{database}.{table}{at};",
         " AT (VERSION => {snapshot})",
     ),
-    Reader.PANDAS: Statement(
+    ReadingProgram.PANDAS: ReadStatement(
         "from pyiceberg.catalog import load_catalog\n"
         'table = load_catalog("glue", type="glue").load_table("{database}.{table}")\n'
         "frame = table.scan({at}).to_pandas()",
         "snapshot_id={snapshot}",
     ),
-    Reader.SPARK: Statement(
+    ReadingProgram.SPARK: ReadStatement(
         "-- spark.sql.catalog.glue=org.apache.iceberg.spark.SparkCatalog, spark.sql.catalog.glue.type=glue\n"
         "SELECT * FROM glue.{database}.{table}{at};",
         " VERSION AS OF {snapshot}",
     ),
-    Reader.TRINO: Statement("SELECT * FROM iceberg.{database}.{table}{at};", " FOR VERSION AS OF {snapshot}"),
+    ReadingProgram.TRINO: ReadStatement(
+        "SELECT * FROM iceberg.{database}.{table}{at};", " FOR VERSION AS OF {snapshot}"
+    ),
 }
 
 
@@ -85,7 +87,7 @@ def table(
     there: DeployedStack,
     dataset: DatasetName,
     *,
-    reader: Annotated[Reader | None, Option("--for", help="Only the statement of this program.")] = None,
+    reader: Annotated[ReadingProgram | None, Option("--for", help="Only the statement of this program.")] = None,
     height: Annotated[int | None, Option(min=0, help="The table as it was with this block of the ledger.")] = None,
 ) -> CommandResult[ShownTable]:
     """Print what the table of a dataset shows, and the statement by which Athena, DuckDB, pandas, Spark or Trino reads it.
