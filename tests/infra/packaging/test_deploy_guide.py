@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from infra.packaging.bundles import FUNCTIONS, JOB, JUDGE, PULL
+from infra.packaging.bundles import FUNCTIONS, JOB, JUDGE, PULL, TABLE
 from lakegate.admission.multi_file_delivery import MAX_PARTS
 from lakegate.aws.vpc_endpoints import ENDPOINTS, OF_THE_JOB
 from lakegate.base.extension_points import ROOT
@@ -97,7 +97,7 @@ def test_the_guide_lists_the_endpoints_that_are_looked_for() -> None:
 
 def test_functions_call_what_the_guide_has_endpoints_for() -> None:
     """A bundle describes the services that its functions call, and no others; X-Ray is called by Lambda's own daemon."""
-    called = FUNCTIONS.services | PULL.services | JUDGE.services
+    called = FUNCTIONS.services | PULL.services | JUDGE.services | TABLE.services
 
     assert called | {"xray"} == {each.service for each in ENDPOINTS}
     assert set(OF_THE_JOB) == JOB.services - {"sts"}
