@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.features.deployment.parameter_values import DEFAULT_PROFILE
 from lakegate.gate.delivery.protocol import State
-from tests.simulation.throughput import LOADS, QUOTAS, account_of, measured
+from tests.simulation.throughput import LOADS, QUOTAS, Simulation, account_of, measured
 
 
 @pytest.mark.full  # per commit test_storms.py shows that nothing of a burst is lost
@@ -27,3 +27,13 @@ def test_the_default_profile_serves_a_thousand_uploads_a_minute(quotas: str, min
     assert (done.jobs.throttled, done.aged_out) == (0, 0)
     assert waits[980 * minutes] < 30
     assert max(done.longest["intake"], done.longest["completion"]) < 500
+
+
+def test_who_commits_to_a_busy_chain_refuses_nobody_for_good() -> None:
+    """A hundred and fifty at once with 20 ms a call: without places of their own a third of them would be tried again by SQS."""
+    burst = Simulation(account_of(DEFAULT_PROFILE, QUOTAS["default, DynamoDB 20 ms"]))
+    burst.upload(150)
+    while burst.time.now_ < 1_200 and not burst.is_over():
+        burst.run(burst.time.now_ + 10)
+
+    assert (burst.states(), burst.failures, burst.lost()) == ({State.PUBLISHED: 150}, [], [])
