@@ -73,7 +73,7 @@ format: .venv/ready ## Put the code into the one format
 
 ORDER ?= $(shell date +%Y%m%d)
 nightly: tools stack-tools ## The full numbers of every property
-	@$(BIN)/python -m infra.setup.environments great-expectations browser schemathesis openapi-clients cdk airflow dagster postgres
+	@$(BIN)/python -m infra.setup.environments great-expectations browser schemathesis openapi-clients cdk airflow dagster duckdb-iceberg postgres
 	@$(BIN)/python -m infra.setup.browser
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q --random-order --random-order-seed $(ORDER)
 	@$(MAKE) coverage
@@ -115,7 +115,7 @@ docs: .venv/ready ## Build the documentation site into build/site; a broken link
 lock: ## Resolve the pins of infra/setup/*.in again
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
-	for name in boot dev jdk job judge lambda pull table image sam checkov ministack great-expectations datacontract docs mutation sbom browser schemathesis openapi-clients cdk airflow dagster postgres; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	for name in boot dev jdk job judge lambda pull table image sam checkov ministack great-expectations datacontract docs mutation sbom browser schemathesis openapi-clients cdk airflow dagster duckdb-iceberg postgres; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote

@@ -178,7 +178,19 @@ PRINTED_BY = (
 )
 """Enumerations whose values people see in commands, pages or events."""
 INTERNAL = {
-    *("Outcome", "Bound", "Effect", "BlockKind", "JobState", "TableName", "SqlKind", "Collation", "LintLevel", "Kind"),
+    *(
+        "Outcome",
+        "Bound",
+        "Effect",
+        "ReadingProgram",
+        "BlockKind",
+        "JobState",
+        "TableName",
+        "SqlKind",
+        "Collation",
+        "LintLevel",
+        "Kind",
+    ),
     *(
         "Unit",
         "QuantileMethod",

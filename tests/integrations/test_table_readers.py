@@ -1,0 +1,154 @@
+"""Tables as pyiceberg, DuckDB and Spark read them: equal rows for every type, also of an older version (`make nightly`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+
+from infra.setup.environments import install
+from infra.setup.jars import install_jars, sound
+from lakegate.base.extension_points import TOOLS
+from lakegate.contract.file_formats import Format, Storage
+from lakegate.engine.read.data_source import path_of
+from lakegate.features.tables.iceberg_tables import IcebergTables
+from lakegate.features.tables.keep_table import ShownState, TableSnapshot, table_name
+from lakegate.gate.ledger.blocks import TableFile
+from lakegate.spark.local_spark import FOLDER, Jar, java_home
+from tests.deliveries.typed import plan_in, typed_files
+from tests.engine.formats import stored
+
+pytestmark = [pytest.mark.tools, pytest.mark.full]
+
+DATASET = "shop/all_v1"
+RUNTIME = Jar(
+    "iceberg-spark-runtime-3.5_2.12-1.10.0.jar",
+    "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0",
+    "70f9471870b2d456167d703c829f098a446b86bb1379eee338c0efa03a341026",
+)
+MODEL = """\
+dataContractSpecification: 1.2.1
+id: all
+info: {title: All types, version: 1.VERSION.0}
+models:
+  all:
+    config: {lakegate: {publishAs: iceberg, format: jsonl}}
+    fields:
+      whole: {type: long}
+      part: {type: double}
+      price: {type: decimal}
+      ok: {type: boolean}
+      day: {type: date}
+      at: {type: time}
+      seen: {type: timestamp}
+      name: {type: string}
+      items: {type: array, items: {type: record, fields: {sku: {type: string}, counts: {type: array, items: {type: long}}}}}
+      prices: {type: map, keys: {type: string}, values: {type: decimal}}
+"""
+PRICE = "12345678901234567890.123456789012345678"
+FULL = {
+    "whole": 2**63 - 1,
+    "part": 0.1,
+    "price": PRICE,
+    "ok": True,
+    "day": "2024-02-29",
+    "at": "23:59:59.999999",
+    "seen": "2024-02-29T12:00:00.000001Z",
+    "name": "Größe 'x'",
+    "items": [{"sku": "a", "counts": [1, 2]}, {"sku": None, "counts": []}],
+    "prices": {"p": 0.5},
+}
+ROWS = [FULL, {"whole": 1}, {"whole": 2, "added": "new"}]
+DUCKDB = """\
+import duckdb, glob, importlib, json, sys
+connection = duckdb.connect()
+connection.execute("SET TimeZone = 'UTC'")
+for name in ("avro", "iceberg"):
+    folder = importlib.import_module(f"duckdb_extension_{name}").__path__[0]
+    (path,) = glob.glob(f"{folder}/**/*.duckdb_extension", recursive=True)
+    connection.execute(f"LOAD '{path}'")
+found = connection.sql(f"SELECT * FROM iceberg_scan('{sys.argv[1]}')")
+rows = [dict(zip(found.columns, row)) for row in found.fetchall()]
+"""
+SPARK = """\
+import json, sys
+from pyspark.sql import SparkSession
+spark = (
+    SparkSession.builder.master("local[1]").config("spark.jars", sys.argv[2]).config("spark.ui.enabled", "false")
+    .config("spark.sql.session.timeZone", "UTC").getOrCreate()
+)
+rows = [each.asDict(recursive=True) for each in spark.read.format("iceberg").load(sys.argv[1]).collect()]
+"""
+PRINT = """
+from datetime import datetime
+
+def plain(value):
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None).isoformat()
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+print(json.dumps(sorted(map(plain, rows), key=lambda row: row["whole"])))
+"""
+
+
+def typed_table(folder: Path) -> str:
+    """The newest metadata of a table of two deliveries, the second of a version with a column more."""
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}")
+    catalog.create_namespace("accepted")
+    tables, shown = IcebergTables(lambda: catalog, "accepted", f"file://{folder}"), ShownState()
+    for number, rows in enumerate((ROWS[:2], ROWS[2:])):
+        model = MODEL.replace("VERSION", str(number)) + "      added: {type: string}\n" * number
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        body = lines.replace(f'"{PRICE}"', PRICE).encode()  # a number, which Python's JSON would round
+        (written,) = typed_files(stored(plan_in(model.encode()), Storage(Format.JSONL)), folder / str(number), body)
+        file = TableFile(str(path_of(written.uri).relative_to(folder)), written.rows)
+        if not number:
+            tables.make(DATASET, file)
+        shown = tables.commit(TableSnapshot(DATASET, number, "d", (), (file,)), shown)
+    return catalog.load_table(("accepted", table_name(DATASET))).metadata_location.removeprefix("file://")
+
+
+def answered(python: Path, script: str, *words: str) -> Any:
+    command = [str(python), "-c", script + PRINT, *words]
+    environment = {**os.environ, "TZ": "UTC", "JAVA_HOME": str(java_home())}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603 - ours
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+def test_three_programs_read_equal_rows_of_every_type(tmp_path: Path) -> None:
+    """What was delivered, with nulls for a column that the first version had not."""
+    metadata = typed_table(tmp_path)
+    runtime = TOOLS / "iceberg"
+    if not sound(runtime / FOLDER, (RUNTIME,)):
+        install_jars(runtime, java_home(), (RUNTIME,))
+    by_duckdb = answered(install("duckdb-iceberg") / "bin/python", DUCKDB, metadata)
+    by_spark = answered(Path(sys.executable), SPARK, metadata, str(runtime / FOLDER / RUNTIME.file))
+    by_pyiceberg = answered(
+        Path(sys.executable),
+        "import json, sys\nfrom pyiceberg.table import StaticTable\n"
+        "found = StaticTable.from_metadata(sys.argv[1]).scan().to_arrow()\n"
+        "rows = [dict(row, prices=None if row['prices'] is None else dict(row['prices'])) for row in found.to_pylist()]\n",
+        metadata,
+    )
+    nothing = dict.fromkeys([*FULL, "added"])
+    expected = [
+        nothing | {"whole": 1},
+        nothing | {"whole": 2, "added": "new"},
+        nothing | FULL | {"seen": "2024-02-29T12:00:00.000001", "prices": {"p": "0.500000000000000000"}},
+    ]
+
+    # pyiceberg 0.12 reads a list of records that is not there as an empty one
+    assert by_pyiceberg == [row | {"items": row["items"] or []} for row in expected]
+    assert by_duckdb == expected
+    assert by_spark == expected
