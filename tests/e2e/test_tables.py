@@ -51,7 +51,7 @@ def rows(stack: Deployed) -> Callable[[str], list[int]]:
 
     def read(contract: str) -> list[int]:
         try:
-            table = catalog.load_table(("accepted", f"{contract.replace('-', '_')}_sales_v1"))
+            table = catalog.load_table(("accepted", f"{contract}_sales_v1"))
         except Exception:  # noqa: BLE001 - it is not there yet: this is waited for
             return []
         return sorted(table.scan().to_arrow()["id"].to_pylist())
@@ -66,7 +66,7 @@ def notify(stack: Deployed) -> None:
 
 def test_accepted_rows_are_a_table_at_once(stack: Deployed, rows: Callable[[str], list[int]]) -> None:
     """Judged by the function and by Spark; what is delivered again replaces, what is recalled leaves until it is restored."""
-    contract, prefix = f"tabled-{uuid4().hex[:6]}", f"{uuid4().hex[:8]}/"
+    contract, prefix = f"tabled{uuid4().hex[:6]}", f"{uuid4().hex[:8]}/"
     publish_contract(stack.dependencies, prefix, CONTRACT.replace("ID", contract).encode())
     large = range(100, 100 + SMALL // 10)
     delivered = [stack.upload(body(1, 2), f"{prefix}a.csv"), stack.upload(body(*large), f"{prefix}b.csv")]
@@ -94,7 +94,7 @@ def test_accepted_rows_are_a_table_at_once(stack: Deployed, rows: Callable[[str]
 
 def test_the_schedule_finds_what_no_event_named(stack: Deployed, rows: Callable[[str], list[int]]) -> None:
     """The rule that names datasets is off while a delivery is accepted."""
-    contract, prefix = f"unnamed-{uuid4().hex[:6]}", f"{uuid4().hex[:8]}/"
+    contract, prefix = f"unnamed{uuid4().hex[:6]}", f"{uuid4().hex[:8]}/"
     publish_contract(stack.dependencies, prefix, CONTRACT.replace("ID", contract).encode())
     rule, bus = stack.resources["TableRule"].rpartition("|")[2], stack.stack.output("EventBusName")
     client("events").disable_rule(Name=rule, EventBusName=bus)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Protocol
 
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError
+from lakegate.base.json_codec import sha256_of
 from lakegate.contract.contract_model import TABLE, full_dataset_name, parts_of
 from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.datasets.current_deliveries import NotCurrent, is_change, not_current, not_current_after
@@ -23,11 +24,19 @@ from lakegate.gate.scheduled_tasks import Turn
 
 DATASET, HEIGHT, BLOCK = "lakegate.dataset", "lakegate.height", "lakegate.block"
 """Properties of each table; height and digest of the block also of each snapshot, whose others have names that begin likewise."""
+PLAIN_NAME: Final = re.compile(r"[a-z0-9]+/[a-z0-9_]+", re.ASCII)
+LONGEST_NAME: Final = 200
+"""Characters before the digest; Glue takes 255."""
 
 
 def table_name(dataset: str) -> str:
-    """The name of the table of a dataset: lower case, an underscore for all that is no letter or digit (`shop_orders_v1`)."""
-    return re.sub(r"[^a-z0-9]+", "_", dataset.lower())
+    """The name of the table of a dataset, which no other one has: `shop_orders_v1` of `shop/orders_v1`.
+
+    Where an underscore stands for more than the slash, a digest follows: else an owner could take the name of another's table.
+    """
+    if PLAIN_NAME.fullmatch(dataset):
+        return dataset.replace("/", "_")
+    return f"{re.sub(r'[^a-z0-9]+', '_', dataset.lower())[:LONGEST_NAME]}_{sha256_of(dataset)[:16]}"
 
 
 class ShownState(NamedTuple):

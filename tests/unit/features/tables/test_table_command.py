@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lakegate.features.tables.keep_table import table_name
 from tests.fakes.quick_moto import client
@@ -60,10 +63,28 @@ def tabled(lakegate: Lakegate) -> Lakegate:
 
 @pytest.mark.parametrize(
     ("dataset", "name"),
-    [("shop/orders_v1", "shop_orders_v1"), ("5f0c-8A/Größe_v2", "5f0c_8a_gr_e_v2"), ("a.b/c__d_v1", "a_b_c_d_v1")],
+    [
+        ("shop/orders_v1", "shop_orders_v1"),
+        ("5f0c-8A/Größe_v2", "5f0c_8a_gr_e_v2_813d7b0b69753115"),
+        ("a/b_c_v1", "a_b_c_v1"),
+        ("a_b/c_v1", "a_b_c_v1_e885ee960a366dfe"),
+        (f"{'a.' * 400}/c_v1", f"{'a_' * 100}_25f156ad4887dbcc"),
+    ],
 )
-def test_the_name_of_a_table_is_one_that_every_catalog_takes(dataset: str, name: str) -> None:
+def test_the_name_of_a_table_is_one_that_every_catalog_takes_and_no_other_dataset_has(dataset: str, name: str) -> None:
     assert table_name(dataset) == name
+
+
+NAMES = st.builds("{}/{}_v{}".format, *(st.text("ab_-.A", min_size=1, max_size=4),) * 2, st.integers(1, 12))
+
+
+@given(st.lists(NAMES, unique=True, min_size=2, max_size=20))
+def test_no_two_datasets_have_one_table(datasets: list[str]) -> None:
+    """Whatever owners call their contracts; catalogs take small letters, digits and underscores."""
+    names = [table_name(each) for each in datasets]
+
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch("[a-z0-9_]{1,255}", each) for each in names)
 
 
 def test_a_table_is_shown_with_the_statement_of_each_program(tabled: Lakegate) -> None:
