@@ -268,6 +268,8 @@ def read(dataset: str, *, since: int = NOTHING, stack: str = DEFAULT_STACK, loca
     """
     import pyarrow as pa  # noqa: PLC0415 - the other functions need no Arrow
 
+    if not isinstance(since, int):
+        raise InputError("`since` of lakegate.read is a height: take `height` of the result that was read before")
     with _open(stack, local=local) as (_, dependencies), TemporaryDirectory(prefix="lakegate-") as name:
         head, folder = head_of(dependencies, dataset), Path(name)
         manifest = whole(dependencies, head, since)

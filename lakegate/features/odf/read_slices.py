@@ -319,8 +319,8 @@ def files_of_dataset(
     """The files to read, in the order of their offsets: those of a folder, or of the lake, which are fetched."""
     dataset, selected = manifest["line"], select(manifest["deliveries"], given.wanted)
     if selected.unsliced and not selected.keys:
-        text = f"`lakegate get {dataset} DIR` downloads them (slices: `publishAs: parquet` in the contract)"
-        raise InputError(f"{dataset} publishes files as they arrived: {text}")
+        text = f"`lakegate get {dataset} DIR` downloads its files, `lakegate.read` of Python has its rows"
+        raise InputError(f"{dataset} has no slices, which this command reads: {text}")
     keys = frozenset(selected.keys)
     needed = [
         ListedDelivery(delivery.listed, tuple(one for one in delivery.files if one.key in keys))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,13 +12,15 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from lakegate.aws.open_stack import DeployedStack, ask_service
 from lakegate.base.errors import InputError, NotFound, SetUpError
+from lakegate.base.text import plural
 from lakegate.base.timestamps import moment
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import DatasetName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.features.tables.keep_table import HEIGHT, has_table, table_name
+from lakegate.features.tables.keep_table import HEIGHT, files_of, has_table, table_name
+from lakegate.gate.datasets.current_deliveries import is_change
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.dependencies import Dependencies
 
@@ -50,7 +53,7 @@ STATEMENTS: Final = {
     ),
     ReadingProgram.PANDAS: ReadStatement(
         "from pyiceberg.catalog import load_catalog\n"
-        'table = load_catalog("glue", type="glue").load_table("{database}.{table}")\n'
+        'table = load_catalog("glue", type="glue"{options}).load_table("{database}.{table}")\n'
         "frame = table.scan({at}).to_pandas()",
         "snapshot_id={snapshot}",
     ),
@@ -77,8 +80,8 @@ class ShownTable:
     snapshot: int | None
     time: str | None
     """Of the snapshot, RFC 3339, UTC."""
-    accepted: int
-    """The height of the dataset's newest block."""
+    lacks: int
+    """Blocks that change rows, and that the table does not show yet."""
     statements: dict[str, str]
 
 
@@ -103,10 +106,17 @@ def table(
     if not has_table(gate, name):
         raise InputError(f"{name} is no table: say `publishAs: iceberg` in its contract, and publish a new version")
     snapshots = list(_snapshots(gate, database, name))
+    above = gate.ledger.blocks(name, snapshots[-1].height if snapshots else -1, strict=False)
+    top = above[-1].height if above else snapshots[-1].height if snapshots else -1
+    if height is not None and height > top:
+        raise InputError(f"{name} has no block of height {height}: the newest is {top}")
     found = next((each for each in reversed(snapshots) if height is None or each.height <= height), None)
     if height is not None and found is None:
         raise InputError(f"the table of {name} has no snapshot of height {height} or before")
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "")  # of the local stack
+    own = f', **{{"glue.endpoint": "{endpoint}", "s3.endpoint": "{endpoint}", "s3.region": "{there.region}"}}'
     places = {"account": there.account, "database": database, "table": table_name(name)}
+    places["options"] = own if endpoint else ""
     at = "" if height is None or found is None else str(found.id)
     statements = {
         each.value: statement.text.format(**places, at=at and statement.at.format(snapshot=at))
@@ -120,7 +130,7 @@ def table(
         found.height if found else None,
         found.id if found else None,
         found.time if found else None,
-        gate.ledger.head(name).height,
+        sum(1 for block in above if files_of(block) or is_change(block)),
         statements,
     )
     return CommandResult(shown, _in_words(shown))
@@ -149,9 +159,11 @@ def _snapshots(gate: Dependencies, database: str, dataset: str) -> Iterator[_Sna
 def _in_words(shown: ShownTable) -> Iterator[Word]:
     name = f"{shown.dataset} is the table {shown.database}.{shown.table} (Iceberg, in the Glue catalog)"
     if shown.height is None:
-        yield f"{name}. It has no rows yet: it is made with the first delivery that is accepted as a table."
+        yield f"{name}. It is made with the first delivery that is accepted as a table."
     else:
-        yield f"{name}: height {shown.height} of {shown.accepted}, since {shown.time} (snapshot {shown.snapshot})."
+        yield f"{name}: as of height {shown.height}, since {shown.time} (snapshot {shown.snapshot})."
+    if shown.lacks:
+        yield f"It lacks {plural(shown.lacks, 'change')} of accepted data: usually it has them within a minute."
     for reader, text in shown.statements.items():
         yield ""
         yield reader.capitalize()

@@ -149,10 +149,11 @@ def delivery_of(row: Workload, block: Block | None = None) -> Delivery:
 
 
 def places_of(dependencies: Dependencies, delivery: Delivery) -> tuple[str, ...]:
-    """The place of the data now: the objects of its block, else their folder; landing for what is not finished."""
+    """The place of the data now: the objects of its block but for those of a table, else their folder; landing before its end."""
     row, lake = delivery.row, dependencies.places.lake
     if delivery.block is not None:
-        return tuple(f"s3://{lake}/{stored.key}" for stored in delivery.block.objects)
+        of_table = {each.key for each in delivery.block.table or ()}
+        return tuple(f"s3://{lake}/{stored.key}" for stored in delivery.block.objects if stored.key not in of_table)
     if row is None:
         return (f"s3://{dependencies.places.landing}/{delivery.key}",)
     if row.state is State.GONE:

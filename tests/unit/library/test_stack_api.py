@@ -100,6 +100,8 @@ def test_accepted_rows_are_read_with_the_types_of_the_contract(lakegate: Lakegat
     assert repr(rows) == "<DatasetTable shop/orders_v1, 6 rows of 2 deliveries, height 2>"
     assert len(api.read("orders_v1", since=0)) == 2
     assert len(api.read("orders_v1", since=rows.height)) == 0
+    with pytest.raises(InputError, match=r"`since` of lakegate.read is a height"):
+        api.read("orders_v1", since="2026-11-30")  # type: ignore[arg-type] # as people try it
 
 
 def test_rows_below_titles_and_within_an_object_are_read(lakegate: Lakegate) -> None:

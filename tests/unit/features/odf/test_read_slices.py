@@ -341,7 +341,9 @@ def test_what_cannot_be_read_is_refused(folder: Path, tmp_path: Path) -> None:
         f"{tmp_path}/empty is a folder without _manifest.json or refs/head: `lakegate get DATASET {tmp_path}/empty` "
         f"or `lakegate dataset import SOURCE {tmp_path}/empty` fills one"
     )
-    assert refused(tmp_path / "files").startswith(f"{LINE} publishes files as they arrived: `lakegate get {LINE} DIR`")
+    assert refused(tmp_path / "files").startswith(
+        f"{LINE} has no slices, which this command reads: `lakegate get {LINE} DIR`"
+    )
     assert "is no time" in refused(folder, "--as-at", "yesterday")
 
 

@@ -21,6 +21,7 @@ from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.attempt_request import PublishedRows
 from lakegate.gate.delivery.delivery_row import Decision, FailureCause, Workload
+from lakegate.gate.delivery.find_deliveries import find_delivery, places_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.lake_layout import destination_key, is_published, manifest_key
@@ -106,6 +107,15 @@ def test_downloads_have_what_arrived_and_are_whole_without_typed_files(tmp_path:
 
     assert [each.rpartition("/")[2] for each in places] == ["part-00000.csv", "accepted-00000.csv"]
     assert (asked.count, [each.file for each in asked.damaged]) == (2, places)
+
+
+def test_the_places_of_a_delivery_are_those_of_its_files() -> None:
+    """Typed files are the table's: who downloads what is accepted gets what arrived."""
+    env = settled(b"good:1")
+    (row,) = rows(env)
+    (place,) = places_of(env.dependencies, find_delivery(env.dependencies, row.id, 0))
+
+    assert place.endswith(f"/workload={row.id}/part-00000.csv")
 
 
 def test_a_typed_file_that_is_lost_or_altered_is_found() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from functions import table_handler
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_events import RefusalReason, Unintelligible
 from lakegate.aws.lambda_runtime import HandlerError
+from lakegate.features.tables.keep_table import KeptTable
 from lakegate.features.tables.table_hints import dataset_in
+from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.registry.registry_rows import Publication
 from tests.simulation.environment import LINE
 from tests.simulation.test_tables import Tabled
@@ -79,13 +82,36 @@ def test_a_dataset_that_is_no_table_is_passed_over(town: Tabled) -> None:
     assert town.tables.tables == {}
 
 
-def test_a_table_that_lacks_many_snapshots_is_gone_on_with(town: Tabled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message is delivered again, which counts as no error; so is that of a worker who lost a race."""
-    monkeypatch.setattr("functions.table_handler.keep_table", lambda *_: town.keeps(2))
-    first, second = (handle({"Records": [record(PUBLISHED)]}) for _ in range(2))
+@pytest.mark.parametrize(
+    ("seconds", "failures", "heights"), [(900, [], [0, 1, 2]), (9, [{"itemIdentifier": "m"}], [0, 1])]
+)
+def test_a_table_that_lacks_many_snapshots_is_gone_on_with(
+    town: Tabled, monkeypatch: pytest.MonkeyPatch, seconds: float, failures: list[object], heights: list[int]
+) -> None:
+    """In the same invocation while there is time; else the message is delivered again, which counts as no error."""
+    gate = replace(town.env.dependencies, remaining=lambda: seconds)
+    monkeypatch.setattr(table_handler, "dependencies", lambda: gate)
+    monkeypatch.setattr(table_handler, "keep_table", lambda *_: town.keeps(2))
 
-    assert (first, second) == ({"batchItemFailures": [{"itemIdentifier": "m"}]}, {"batchItemFailures": []})
-    assert town.shown_heights() == [0, 1, 2]
+    assert handle({"Records": [record(PUBLISHED)]}) == {"batchItemFailures": failures}
+    assert town.shown_heights() == heights
+
+
+@pytest.mark.parametrize(("races", "failures"), [(2, []), (99, [{"itemIdentifier": "m"}])])
+def test_who_loses_a_race_looks_again(
+    town: Tabled, monkeypatch: pytest.MonkeyPatch, races: int, failures: list[object]
+) -> None:
+    """Who won may have read the ledger before the block of this message."""
+    lost = iter(range(races))
+
+    def keeps(*_: object) -> Steps[KeptTable]:
+        if next(lost, None) is not None:
+            raise ConcurrentUpdate(LINE)
+        return town.keeps()
+
+    monkeypatch.setattr(table_handler, "keep_table", keeps)
+
+    assert handle({"Records": [record(PUBLISHED)]}) == {"batchItemFailures": failures}
 
 
 def test_the_schedule_keeps_all_tables_and_ends_with_an_error_if_one_fails(
