@@ -44,12 +44,14 @@ OF_VALIDATORS = {Effect.START_VALIDATION, Effect.KEEP_ANSWERS}
 """Effects of rules that other services measure, which tests/simulation/test_validators.py plays."""
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""
+OF_TABLES = {Effect.MAKE_TABLE, Effect.COMMIT_TABLE}
+"""Effects in a catalog, which tests/simulation/test_tables.py plays."""
 OF_RESTORES = {Effect.SETTLE}
 """Effects after rows were set back, which tests/unit/gate/delivery/test_restored_rows.py plays."""
 NOT_PLAYED = {
     *OF_RESTORES,
     *(Effect.KEEP_CURSOR, Effect.ANCHOR, Effect.RESERVE_COMMIT),
-    *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *OF_VALIDATORS),
+    *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *OF_VALIDATORS, *OF_TABLES),
     *PUBLISHING,
 }
 """Effects of a person, of long listings, of parts, erasures and reports: the random schedules and unit tests have them."""
