@@ -10,7 +10,7 @@ workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<d
                                     `producer#<digest>`, `notice#<id>`, `promise#<line>`, `pull#<line>`,
                                     `revalidation#<line>`, `announcement#<id>`, `request#<digest>`,
                                     `validation#<digest>`, `callback#<digest>`, `slices#<line>`,
-                                    `object#<digest>`
+                                    `object#<digest>`, `arrival#<id>`
 ledger     `chain`, `height`        one row a block; the head of the chain at height -1; `event#<id>`, at height 0,
                                     for each record; `workload#<id>`, at height 0, for each delivery that has a
                                     block; the index of finished deliveries: `<chain>#verdict#<verdict>`,

@@ -274,7 +274,7 @@ def test_a_bucket_of_anchors_is_used_again(built: Path) -> None:
         name for kind in ("", "Policy") for name in stack.resources(f"AWS::S3::Bucket{kind}") if "Anchor" in name
     ] == []
     assert stack.function("AnchorFunction")["Environment"]["Variables"]["LAKEGATE_ANCHORS"] == "given-anchors"
-    for name, granted in (("AnchorRole", roles), ("DoctorPolicy", policies), ("ResponderPolicy", policies)):
+    for name, granted in (("AnchorRole", roles), ("OperatorPolicy", policies), ("ResponderPolicy", policies)):
         assert place in str(granted[name])
         assert "AnchorBucket" not in str(granted[name])
 

@@ -231,7 +231,9 @@ def test_a_producer_reads_results_and_no_rows() -> None:
 DIGEST = "0f" * 32
 OF_KIND = {
     **dict.fromkeys(("line", "pause", "promise", "pull", "revalidation", "slices"), "{contract}/orders_v1"),
-    **dict.fromkeys(("workload", "announcement", "batch", "content", "producer", "request", "upload"), DIGEST),
+    **dict.fromkeys(
+        ("workload", "announcement", "batch", "content", "producer", "request", "upload", "arrival"), DIGEST
+    ),
     **dict.fromkeys(("notice", "validation", "callback", "object"), DIGEST),
     "message": "{contract}/orders_v1:late:frequency:2026",
     "cursor": f"quiet#{DIGEST}#secret",

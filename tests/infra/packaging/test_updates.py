@@ -69,6 +69,10 @@ EXPECTED = {
         "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule "
         "OperatorPolicy ResponderPolicy"
     ),
+    "ExistingAnchorBucket": (
+        "+AnchorEvery +AnchorFunction +AnchorLog +AnchorRole AnchorMissing "
+        "DoctorPolicy OperatorPolicy ResponderPolicy SchedulerRole"
+    ),
     "AnchorDays": (
         "+AnchorBucket +AnchorBucketPolicy +AnchorEvery +AnchorFunction +AnchorLog +AnchorRole AnchorMissing "
         "DoctorPolicy OperatorPolicy ResponderPolicy SchedulerRole"

@@ -69,6 +69,7 @@ REFUSED: dict[str, Any] = {
     "existing_landing_bucket": "Landing",
     "landing_prefix": "incoming",
     "existing_lake_bucket": "l",
+    "existing_anchor_bucket": "l",
     "existing_registry_table": "a b",
     "existing_workloads_table": "a b",
     "existing_ledger_table": "a b",
