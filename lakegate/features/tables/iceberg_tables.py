@@ -83,15 +83,17 @@ class IcebergTables:
         if table is None or table.metadata.current_snapshot_id != shown.snapshot:
             raise ConditionFailed
         with _catalog_errors():
-            return _shown(self._changed(table, snapshot).commit_transaction())
+            transaction, identity = self._changed(table, snapshot)
+            transaction.commit_transaction()
+        return ShownState(snapshot.height, snapshot.digest, identity)
 
     def _table(self, dataset: str) -> Table | None:
         with _catalog_errors(), suppress(NoSuchTableError):
             return self.open_catalog().load_table((self.database, table_name(dataset)))
         return None
 
-    def _changed(self, table: Table, snapshot: TableSnapshot) -> _OneTry:
-        """The change, with its files of metadata, before it is committed. Raises as `commit` does."""
+    def _changed(self, table: Table, snapshot: TableSnapshot) -> tuple[_OneTry, int]:
+        """The change, with its files of metadata, before it is committed, and the id of its snapshot. Raises as `commit` does."""
         addresses = [f"{self.lake}/{each.key}" for each in snapshot.added]
         removed = list(self._removed(table, snapshot))
         transaction = _OneTry(table)
@@ -104,8 +106,9 @@ class IcebergTables:
                 f"the table of {snapshot.dataset} cannot have the columns of version "
                 f"{dict(snapshot.about).get('contract-version')}: another type needs a new major version"
             ) from None
-        if transaction.table_metadata.name_mapping() is None:
-            mapping = transaction.table_metadata.schema().name_mapping.model_dump_json()
+        metadata = transaction.table_metadata  # each access applies all updates again
+        if metadata.name_mapping() is None:
+            mapping = metadata.schema().name_mapping.model_dump_json()
             transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
         position = {HEIGHT: str(snapshot.height), BLOCK: snapshot.digest}
         summary = position | {f"lakegate.{name}": value for name, value in snapshot.about}
@@ -114,9 +117,9 @@ class IcebergTables:
             for found in removed:
                 files.delete_data_file(found)
             for address in addresses:
-                files.append_data_file(parquet_file_to_data_file(table.io, transaction.table_metadata, address))
+                files.append_data_file(parquet_file_to_data_file(table.io, metadata, address))
         transaction.set_properties(position)
-        return transaction
+        return transaction, files.snapshot_id
 
     def _removed(self, table: Table, snapshot: TableSnapshot) -> Iterator[DataFile]:
         """The data files that are to leave the table."""
@@ -142,7 +145,7 @@ class _OneTry(Transaction):
         table = self._table
         requirements = (*self._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
         table.catalog.commit_table(table, requirements, self._updates)
-        return table.refresh()
+        return table  # as it was read: nobody asks it again
 
 
 @contextmanager
