@@ -15,6 +15,7 @@ MAX_BATCH_BYTES = 1 << 30
 """One process judges them, one after the other."""
 MAX_BATCH_SECONDS = 3_600
 MAX_WATERMARK_MINUTES = 366 * 24 * 60
+MAX_TIME_TRAVEL_DAYS = 3_660
 QUARANTINE_DAYS = (7, 30, 90, 365)
 """Days for which quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
 WORKFLOW = r"push|(?!push@)[a-z][a-z0-9-]{0,62}@(0|[1-9][0-9]{0,8})"
@@ -209,3 +210,5 @@ class Policy:
     replaces: Replaces = omit_default(Replaces.NOTHING)
     period: Name | None = omit_default(None)
     """With `replaces: period`, the column that has one value in all rows of a delivery."""
+    time_travel_days: Annotated[int, Bounds(1, MAX_TIME_TRAVEL_DAYS)] | None = omit_default(None)
+    """With `publishAs: iceberg`, the days for which earlier states of the table are kept. None: as long as it keeps any."""

@@ -75,6 +75,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("open causes", "notifications", "lakegate.features.notifications.notices:open_causes"),
     ("plan data", "pull", "lakegate.features.pull.pull_settings:plan_data"),
     ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
+    ("plan data", "tables", "lakegate.features.tables.table_description:plan_data"),
     ("proposals", "approve", "lakegate.features.proposals.proposal:approve_version"),
     ("proposals", "withdraw", "lakegate.features.proposals.proposal:propose_withdrawal"),
     ("published plans", "external_validators", "lakegate.features.external_validators.external_rules:IN_PLANS"),

@@ -1,11 +1,11 @@
-"""Description, keywords and licence of a dataset, for those who get its data."""
+"""Descriptions, keywords and licence of a dataset, for those who get its data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from lakegate.base.json_codec import Bounds
+from lakegate.base.json_codec import Bounds, Name, omit_default
 
 LONGEST_DESCRIPTION: Final = 2_000
 LONGEST_NAME: Final = 500
@@ -25,9 +25,20 @@ class License:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldAbout:
+    """The description of a field."""
+
+    name: Name
+    """As the plan names it."""
+    description: Annotated[str, Bounds(1, LONGEST_DESCRIPTION)]
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetAbout:
-    """The part of a contract's root in a plan of slices."""
+    """The descriptions of a contract in a plan of slices, or of a table."""
 
     description: Annotated[str, Bounds(most=LONGEST_DESCRIPTION)] = ""
     keywords: Annotated[tuple[Annotated[str, Bounds(most=LONGEST_NAME)], ...], Bounds(most=MOST_KEYWORDS)] = ()
     license: License | None = None
+    fields: tuple[FieldAbout, ...] = omit_default(())
+    """Those of a table that have a description."""

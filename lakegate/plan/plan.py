@@ -122,7 +122,7 @@ class Plan(VersionedDocument):
     scheduled: Annotated[tuple[ScheduledCheck, ...], MOST_MEMBERS] = ()
     """Each has a skipped check with its id among `checks`."""
     about: DatasetAbout | None = None
-    """Statements for readers of slices; None in other plans."""
+    """Statements for readers of slices, or of a table; None in other plans."""
 
     @property
     def digest(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +14,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update import AddSnapshotUpdate
+from pyiceberg.types import LongType, StringType
 
 from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.features.tables.iceberg_tables import IcebergTables
@@ -22,6 +25,7 @@ from lakegate.features.tables.keep_table import (
     TableSnapshot,
     table_name,
 )
+from lakegate.features.tables.table_description import TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 from lakegate.gate.ports import Address
 from tests.fakes import Memory
@@ -209,3 +213,105 @@ def test_rows_that_another_program_changed_are_an_error(catalog: Catalog) -> Non
     catalog.change()
     with pytest.raises(InputError, match="another program has changed rows"):
         catalog.tables.shown(DATASET)
+
+
+# ---- With Iceberg alone ----
+
+
+@pytest.fixture
+def iceberg(tmp_path: Path) -> OnIceberg:
+    """A catalog of Iceberg."""
+    return OnIceberg(tmp_path)
+
+
+def described(height: int, file: TableFile, *properties: tuple[str, str], comment: str = "") -> TableSnapshot:
+    comments = ((("n",), comment),) if comment else ()
+    return replace(snapshot(height, file), description=TableDescription(properties, comments))
+
+
+def test_a_table_has_the_comments_and_properties_of_the_newest_contract(iceberg: OnIceberg) -> None:
+    """What a later version leaves out goes; properties of others stay."""
+    first = iceberg.write("a", 1)
+    iceberg.tables.make(DATASET, first)
+    shown = iceberg.tables.commit(
+        described(0, first, ("comment", "Orders"), ("lakegate.tags", "[]"), comment="One"), ShownState()
+    )
+    table = iceberg.catalog.load_table(iceberg.name)
+    before = table.schema().find_field("n").doc, table.properties.get("comment"), table.properties.get("lakegate.tags")
+    table.transaction().set_properties(owner="me").commit_transaction()
+    shown = iceberg.tables.commit(described(1, iceberg.write("b", 2), ("comment", "Sold"), comment="Two"), shown)
+    iceberg.tables.commit(snapshot(2, removed=("b",)), shown)
+    table = iceberg.catalog.load_table(iceberg.name)
+
+    assert before == ("One", "Orders", "[]")
+    assert table.schema().find_field("n").doc == "Two"
+    assert {name: table.properties.get(name) for name in ("comment", "lakegate.tags", "owner", "lakegate.verdict")} == {
+        "comment": "Sold",
+        "lakegate.tags": None,
+        "owner": "me",
+        "lakegate.verdict": "accepted",
+    }
+    assert iceberg.read() == [1]
+
+
+@pytest.mark.parametrize("change", ["add", "rename", "drop", "widen", "partition"])
+def test_columns_that_another_program_changed_are_an_error(iceberg: OnIceberg, change: str) -> None:
+    """Else a column that was renamed by hand would come back beside it, without its values. A comment may be changed."""
+    made(iceberg)
+    table = iceberg.catalog.load_table(iceberg.name)
+    with table.update_schema() as schema:
+        schema.update_column("n", doc="by hand")
+    assert iceberg.tables.shown(DATASET) == ShownState(0, "d0", table.metadata.current_snapshot_id)
+    if change == "partition":
+        with table.update_spec() as spec:
+            spec.add_identity("n")
+    else:
+        with table.update_schema(allow_incompatible_changes=True) as schema:
+            if change == "add":
+                schema.add_column("m", LongType())
+            elif change == "rename":
+                schema.rename_column("n", "m")
+            elif change == "drop":
+                schema.add_column("m", LongType()).delete_column("n")
+            else:
+                schema.update_column("n", StringType())
+    with pytest.raises(InputError, match="another program has changed columns or partitions"):
+        iceberg.tables.shown(DATASET)
+
+
+def heights(iceberg: OnIceberg) -> list[str]:
+    table = iceberg.catalog.load_table(iceberg.name)
+    return [each.summary["lakegate.height"] or "" for each in table.metadata.snapshots if each.summary]
+
+
+def test_snapshots_that_are_older_than_the_contract_says_leave_with_the_next_one(iceberg: OnIceberg) -> None:
+    """But not those that a person has named, and no file of theirs."""
+    age = "history.expire.max-snapshot-age-ms"
+    files = [iceberg.write(name, number) for number, name in enumerate("abcd")]
+    iceberg.tables.make(DATASET, files[0])
+    shown = ShownState()
+    for height, file in enumerate(files[:3]):
+        shown = iceberg.tables.commit(described(height, file, (age, "3600000")), shown)
+    table = iceberg.catalog.load_table(iceberg.name)
+    table.manage_snapshots().create_tag(table.metadata.snapshots[1].snapshot_id, "audited").commit()
+    kept = heights(iceberg)
+    time.sleep(0.002)
+    shown = iceberg.tables.commit(described(3, files[3], (age, "1")), shown)
+
+    assert (kept, heights(iceberg)) == (["0", "1", "2"], ["1", "3"])
+    assert iceberg.tables.shown(DATASET) == shown
+    assert iceberg.read() == [0, 1, 2, 3]
+    assert iceberg.catalog.load_table(iceberg.name).properties["gc.enabled"] == "false"
+
+
+def test_a_table_keeps_a_number_of_snapshots(iceberg: OnIceberg, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakegate.features.tables.iceberg_tables.MOST_SNAPSHOTS", 3)
+    first, shown = made(iceberg)
+    for height in range(1, 6):
+        time.sleep(0.002)
+        shown = iceberg.tables.commit(snapshot(height, iceberg.write(f"f{height}", height)), shown)
+
+    assert heights(iceberg) == ["3", "4", "5"]
+    assert iceberg.read() == [1, 1, 2, 2, 3, 4, 5]
+    iceberg.tables.commit(snapshot(6, removed=(first.key,)), shown)
+    assert iceberg.read() == [1, 2, 3, 4, 5]

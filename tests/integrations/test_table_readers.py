@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import path_of
 from lakegate.features.tables.iceberg_tables import IcebergTables
 from lakegate.features.tables.keep_table import ShownState, TableSnapshot, table_name
+from lakegate.features.tables.table_description import MOST_AGE, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 from lakegate.spark.local_spark import FOLDER, Jar, java_home
 from tests.deliveries.typed import plan_in, typed_files
@@ -64,6 +66,8 @@ FULL = {
     "items": [{"sku": "a", "counts": [1, 2]}, {"sku": None, "counts": []}],
     "prices": {"p": 0.5},
 }
+DESCRIPTION = TableDescription((("comment", "Größe"), (MOST_AGE, "1")), ((("whole",), "A number"),))
+"""The snapshot of the first delivery leaves with the second one."""
 ROWS = [FULL, {"whole": 1}, {"whole": 2, "added": "new"}]
 DUCKDB = """\
 import duckdb, glob, importlib, json, sys
@@ -102,7 +106,7 @@ print(json.dumps(sorted(map(plain, rows), key=lambda row: row["whole"])))
 
 
 def typed_table(folder: Path) -> str:
-    """The newest metadata of a table of two deliveries, the second of a version with a column more."""
+    """The newest metadata of a table of two deliveries: the second has a column more, the snapshot of the first has expired."""
     catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}")
     catalog.create_namespace("accepted")
     tables, shown = IcebergTables(lambda: catalog, "accepted", f"file://{folder}"), ShownState()
@@ -114,7 +118,8 @@ def typed_table(folder: Path) -> str:
         file = TableFile(str(path_of(written.uri).relative_to(folder)), written.rows)
         if not number:
             tables.make(DATASET, file)
-        shown = tables.commit(TableSnapshot(DATASET, number, "d", (), (file,)), shown)
+        shown = tables.commit(TableSnapshot(DATASET, number, "d", (), (file,), description=DESCRIPTION), shown)
+        time.sleep(0.002)
     return catalog.load_table(("accepted", table_name(DATASET))).metadata_location.removeprefix("file://")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
@@ -18,12 +20,15 @@ from pyiceberg.exceptions import (
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
 from pyiceberg.manifest import DataFile, ManifestContent
+from pyiceberg.schema import index_by_id
 from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import AssertTableUUID
+from pyiceberg.table.update.snapshot import ExpireSnapshots
 
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import ConditionFailed, InputError, Unanswered
+from lakegate.base.json_codec import sha256_of
 from lakegate.features.tables.keep_table import (
     BLOCK,
     DATASET,
@@ -33,19 +38,31 @@ from lakegate.features.tables.keep_table import (
     TableSnapshot,
     table_name,
 )
+from lakegate.features.tables.table_description import MANAGED, MOST_AGE, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.catalog import Catalog
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.types import NestedField
 
 PROPERTIES: Final = {
-    "format-version": "2",
     TableProperties.MANIFEST_MERGE_ENABLED: "true",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "100",
+    "gc.enabled": "false",
 }
-"""Of every table that is made: manifests are merged, and of its metadata files the last hundred are kept."""
+"""Of every table: manifests are merged, of its metadata files the last hundred are kept, and no program that expires snapshots
+deletes data files: those of a recalled delivery may come back."""
+COLUMNS: Final = "lakegate.columns"
+"""The property with the digest of the columns and partitions that this module has left."""
+OF_DELIVERY: Final = frozenset(
+    f"lakegate.{name}" for name in ("time", "contract-version", "verdict", "rows", "rejected-rows")
+)
+"""The statements about the newest delivery that are properties of the table, too."""
+MOST_SNAPSHOTS: Final = 1_000
+"""The snapshots of a table; older ones leave, because each commit reads and writes all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +93,9 @@ class IcebergTables:
             columns = _columns(load_file_io(catalog.properties, self.lake), f"{self.lake}/{first.key}")
             name, location = (self.database, table_name(dataset)), f"{self.lake}/tables/{dataset}"
             with suppress(TableAlreadyExistsError):
-                catalog.create_table(name, columns, location, properties=PROPERTIES | {DATASET: dataset})
+                catalog.create_table(
+                    name, columns, location, properties={"format-version": "2", **PROPERTIES, DATASET: dataset}
+                )
 
     def commit(self, snapshot: TableSnapshot, shown: ShownState) -> ShownState:
         table = self._table(snapshot.dataset)
@@ -106,19 +125,25 @@ class IcebergTables:
                 f"the table of {snapshot.dataset} cannot have the columns of version "
                 f"{dict(snapshot.about).get('contract-version')}: another type needs a new major version"
             ) from None
-        metadata = transaction.table_metadata  # each access applies all updates again
-        if metadata.name_mapping() is None:
-            mapping = metadata.schema().name_mapping.model_dump_json()
-            transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
+        metadata = _comment(transaction, snapshot.description)
         position = {HEIGHT: str(snapshot.height), BLOCK: snapshot.digest}
-        summary = position | {f"lakegate.{name}": value for name, value in snapshot.about}
-        update = transaction.update_snapshot(snapshot_properties=summary)
+        about = {f"lakegate.{name}": value for name, value in snapshot.about}
+        update = transaction.update_snapshot(snapshot_properties=position | about)
         with update.overwrite() if removed else update.merge_append() as files:
             for found in removed:
                 files.delete_data_file(found)
             for address in addresses:
                 files.append_data_file(parquet_file_to_data_file(table.io, metadata, address))
-        transaction.set_properties(position)
+        properties = PROPERTIES | position | {COLUMNS: _digest_of_columns(metadata)}
+        if metadata.name_mapping() is None:
+            properties[TableProperties.DEFAULT_NAME_MAPPING] = metadata.schema().name_mapping.model_dump_json()
+        if snapshot.description is not None:
+            properties |= {name: value for name, value in about.items() if name in OF_DELIVERY}
+            properties |= dict(snapshot.description.properties)
+            if stale := MANAGED & metadata.properties.keys() - properties.keys():
+                transaction.remove_properties(*sorted(stale))
+        transaction.set_properties(properties)
+        _expire(transaction, metadata.snapshots, properties)
         return transaction, files.snapshot_id
 
     def _removed(self, table: Table, snapshot: TableSnapshot) -> Iterator[DataFile]:
@@ -140,12 +165,62 @@ class _OneTry(Transaction):
     where an answer was lost, a delivery would have two snapshots, or a snapshot no manifests.
     """
 
+    _known: tuple[int, TableMetadata] | None = None
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        """The metadata with all changes until now, made once for each change: pyiceberg copies all of it at each access."""
+        if self._known is None or self._known[0] != len(self._updates):
+            self._known = len(self._updates), super().table_metadata
+        return self._known[1]
+
     def commit_transaction(self) -> Table:
         """Raises CommitFailedException where the table was changed since it was read."""
         table = self._table
         requirements = (*self._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
         table.catalog.commit_table(table, requirements, self._updates)
         return table  # as it was read: nobody asks it again
+
+
+def _comment(transaction: Transaction, description: TableDescription | None) -> TableMetadata:
+    """Give fields the comments of a contract; returns the metadata with all changes until now."""
+    metadata = transaction.table_metadata
+    schema = metadata.schema()
+    comments = description.comments if description else ()
+    changed = [(path, text) for path, text in comments if schema.find_field(".".join(path)).doc != text]
+    if not changed:
+        return metadata
+    with transaction.update_schema() as update:
+        for path, text in changed:
+            update.update_column(path, doc=text)
+    return transaction.table_metadata
+
+
+def _expire(transaction: Transaction, snapshots: Sequence[Snapshot], properties: Mapping[str, str]) -> None:
+    """Leave out snapshots that are older than the table's property says, and those beyond the most that it has.
+
+    Branches and tags that others have made keep theirs. No file is deleted.
+    """
+    oldest = [each.timestamp_ms for each in snapshots[:1]]
+    before = snapshots[1 - MOST_SNAPSHOTS].timestamp_ms if len(snapshots) >= MOST_SNAPSHOTS else 0
+    if age := properties.get(MOST_AGE):
+        before = max(before, int(datetime.now(UTC).timestamp() * 1000) - int(age))
+    if oldest and oldest[0] < before:
+        ExpireSnapshots(transaction).older_than(datetime.fromtimestamp(before / 1000, UTC)).commit()
+
+
+def _digest_of_columns(metadata: TableMetadata) -> str:
+    """Of ids, names and types of all fields, also nested ones, and of the partitions; not of comments."""
+    schema = metadata.schema()
+    fields = [
+        (number, schema.find_column_name(number), field.required, _type_of(field))
+        for number, field in sorted(index_by_id(schema).items())
+    ]
+    return sha256_of(json.dumps([fields, [str(each) for each in metadata.spec().fields]]))
+
+
+def _type_of(field: NestedField) -> str:
+    return str(field.field_type) if field.field_type.is_primitive else type(field.field_type).__name__
 
 
 @contextmanager
@@ -164,9 +239,14 @@ def _shown(table: Table) -> ShownState:
     """The state that a table shows: that of its newest snapshot, whose rows no later one has changed.
 
     Where the snapshots of before have expired, the table's own properties have it. Raises InputError where another program has
-    changed rows; one that put them into other files has not.
+    changed rows, columns or partitions; one that put rows into other files has not.
     """
     properties, current = table.properties, table.metadata.current_snapshot_id
+    if properties.get(COLUMNS) not in {None, _digest_of_columns(table.metadata)}:
+        raise InputError(
+            f"another program has changed columns or partitions of the table {'.'.join(table.name())}: "
+            "change them back, or drop it, and it is made again from the ledger"
+        )
     snapshot = table.current_snapshot()
     while snapshot is not None and HEIGHT not in _summary(snapshot):
         if snapshot.summary is None or snapshot.summary.operation is not Operation.REPLACE:

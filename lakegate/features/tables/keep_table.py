@@ -10,8 +10,10 @@ from typing import Final, NamedTuple, Protocol
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError
 from lakegate.base.json_codec import sha256_of
 from lakegate.contract.contract_model import TABLE, full_dataset_name, parts_of
+from lakegate.features.tables.table_description import TableDescription, describe_table
 from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.datasets.current_deliveries import NotCurrent, is_change, not_current, not_current_after
+from lakegate.gate.delivery.decide_verdict import read_plan
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, BlockKind, TableFile, deliveries
@@ -22,8 +24,9 @@ from lakegate.gate.scheduled_tasks import Turn
 # ---- The port ----
 
 
-DATASET, HEIGHT, BLOCK = "lakegate.dataset", "lakegate.height", "lakegate.block"
-"""Properties of each table; height and digest of the block also of each snapshot, whose others have names that begin likewise."""
+DATASET, HEIGHT, BLOCK, TIME = "lakegate.dataset", "lakegate.height", "lakegate.block", "lakegate.time"
+"""Properties of each table; height, digest and time of the block also of each snapshot, whose others have names that begin
+likewise."""
 PLAIN_NAME: Final = re.compile(r"[a-z0-9]+/[a-z0-9_]+", re.ASCII)
 LONGEST_NAME: Final = 200
 """Characters before the digest; Glue takes 255."""
@@ -65,6 +68,8 @@ class TableSnapshot:
     """Keys of data files."""
     is_whole: bool = False
     """Whether the table then consists of the files in `added` alone, whatever it has now."""
+    description: TableDescription | None = None
+    """Properties and comments from now on; None: they stay as they are."""
 
 
 class FilesRewritten(LakegateError):  # noqa: N818 - the name is what happened
@@ -77,7 +82,7 @@ class CatalogTables(Protocol):
     def shown(self, dataset: str) -> ShownState | None:
         """The state that a table shows; None: there is no such table.
 
-        Raises InputError where the table is that of another dataset, or where another program has changed its rows.
+        Raises InputError where the table is that of another dataset, or where another program has changed its rows or columns.
         """
         ...
 
@@ -88,8 +93,10 @@ class CatalogTables(Protocol):
     def commit(self, snapshot: TableSnapshot, shown: ShownState) -> ShownState:
         """Add one snapshot to the one that is shown; returns the state that the table then shows.
 
-        All of it or nothing. Raises ConditionFailed where another snapshot is current, FilesRewritten, and InputError where the
-        table cannot have the columns of a file.
+        Snapshots that are no longer to be kept leave in the same commit. All of it or nothing.
+
+        Raises ConditionFailed where another snapshot is current, FilesRewritten, and InputError where the table cannot have the
+        columns of a file.
         """
         ...
 
@@ -189,9 +196,10 @@ def _snapshot(
         removed += [each.key for each in files_of(dependencies.ledger.block(block.chain, height))]
     if not added and not removed:
         return None
-    return TableSnapshot(
-        block.chain, block.height, digest_of(block), tuple(_about(block)), tuple(added), tuple(removed)
-    )
+    plan = read_plan(dependencies.plan_at(block.plan, block.workload)) if isinstance(block, Block) else None
+    description = describe_table(plan) if plan else None
+    about, files = tuple(_about(block)), (tuple(added), tuple(removed))
+    return TableSnapshot(block.chain, block.height, digest_of(block), about, *files, description=description)
 
 
 def _about(block: AnyBlock) -> Iterator[tuple[str, str]]:
@@ -201,6 +209,11 @@ def _about(block: AnyBlock) -> Iterator[tuple[str, str]]:
         yield "workload", block.workload
         yield "contract-version", block.contract_version
         yield "verdict", block.verdict
+        yield from (
+            (name, str(count))
+            for name, count in (("rows", block.rows), ("rejected-rows", block.rejected_rows))
+            if count is not None
+        )
 
 
 def _all_files(dependencies: Dependencies, snapshot: TableSnapshot) -> tuple[TableFile, ...]:

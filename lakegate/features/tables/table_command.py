@@ -16,10 +16,10 @@ from lakegate.base.text import plural
 from lakegate.base.timestamps import moment
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
-from lakegate.cli.options import DatasetName
+from lakegate.cli.options import TIMES, DatasetName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.features.tables.keep_table import HEIGHT, files_of, has_table, table_name
+from lakegate.features.tables.keep_table import HEIGHT, TIME, files_of, has_table, table_name
 from lakegate.gate.datasets.current_deliveries import is_change
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.dependencies import Dependencies
@@ -79,7 +79,7 @@ class ShownTable:
     """Of the newest block that the table shows, or of the one that was asked for; null: it shows nothing yet."""
     snapshot: int | None
     time: str | None
-    """Of the snapshot, RFC 3339, UTC."""
+    """Of that block, RFC 3339, UTC."""
     lacks: int
     """Blocks that change rows, and that the table does not show yet."""
     statements: dict[str, str]
@@ -92,6 +92,7 @@ def table(
     *,
     reader: Annotated[ReadingProgram | None, Option("--for", help="Only the statement of this program.")] = None,
     height: Annotated[int | None, Option(min=0, help="The table as it was with this block of the ledger.")] = None,
+    at: Annotated[datetime | None, Option(formats=TIMES, help="The table as it was at this time (UTC).")] = None,
 ) -> CommandResult[ShownTable]:
     """Print what the table of a dataset shows, and the statement by which Athena, DuckDB, pandas, Spark or Trino reads it.
 
@@ -110,16 +111,23 @@ def table(
     top = above[-1].height if above else snapshots[-1].height if snapshots else -1
     if height is not None and height > top:
         raise InputError(f"{name} has no block of height {height}: the newest is {top}")
-    found = next((each for each in reversed(snapshots) if height is None or each.height <= height), None)
-    if height is not None and found is None:
-        raise InputError(f"the table of {name} has no snapshot of height {height} or before")
+    until = moment(at.replace(tzinfo=UTC)) if at else None
+    found = next((each for each in reversed(snapshots) if each.is_until(height, until)), None)
+    is_earlier = height is not None or until is not None
+    if is_earlier and found is None:
+        first = (
+            f"the first that it keeps is of height {snapshots[0].height}, {snapshots[0].time}" if snapshots else "none"
+        )
+        raise InputError(
+            f"the table of {name} has no snapshot of then: {first}; `lakegate log {name}` names every delivery"
+        )
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")  # of the local stack
     own = f', **{{"glue.endpoint": "{endpoint}", "s3.endpoint": "{endpoint}", "s3.region": "{there.region}"}}'
     places = {"account": there.account, "database": database, "table": table_name(name)}
     places["options"] = own if endpoint else ""
-    at = "" if height is None or found is None else str(found.id)
+    travel = str(found.id) if is_earlier and found is not None else ""
     statements = {
-        each.value: statement.text.format(**places, at=at and statement.at.format(snapshot=at))
+        each.value: statement.text.format(**places, at=travel and statement.at.format(snapshot=travel))
         for each, statement in STATEMENTS.items()
         if reader in {None, each}
     }
@@ -140,6 +148,10 @@ class _Snapshot(NamedTuple):
     height: int
     id: int
     time: str
+    """Of the block."""
+
+    def is_until(self, height: int | None, time: str | None) -> bool:
+        return (height is None or self.height <= height) and (time is None or self.time <= time)
 
 
 def _snapshots(gate: Dependencies, database: str, dataset: str) -> Iterator[_Snapshot]:
@@ -151,9 +163,9 @@ def _snapshots(gate: Dependencies, database: str, dataset: str) -> Iterator[_Sna
     _, _, key = found["Parameters"]["metadata_location"].removeprefix("s3://").partition("/")
     document: dict[str, Any] = json.loads(gate.read_lake(key))
     for each in document.get("snapshots", ()):
-        if HEIGHT in each.get("summary", {}):
-            time = datetime.fromtimestamp(each["timestamp-ms"] / 1000, UTC)
-            yield _Snapshot(int(each["summary"][HEIGHT]), each["snapshot-id"], moment(time))
+        summary = each.get("summary", {})
+        if HEIGHT in summary:
+            yield _Snapshot(int(summary[HEIGHT]), each["snapshot-id"], summary[TIME])
 
 
 def _in_words(shown: ShownTable) -> Iterator[Word]:

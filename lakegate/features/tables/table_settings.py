@@ -1,4 +1,4 @@
-"""publishAs: iceberg: whether the fields of a contract can be columns of a table."""
+"""publishAs: iceberg: whether the fields of a contract can be columns of a table, and settings without an effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lakegate.contract.contract_model import Contract, Dataset, Shape
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.file_formats import Format
-from lakegate.lints.findings import Finding, Lint, LintLevel
+from lakegate.lints.findings import Finding, Lint, LintLevel, settings_of
 from lakegate.plan.plan import OF_MAPS, PlanField
 from lakegate.rules.compile_plan import plan_fields
 
@@ -64,4 +64,14 @@ def no_table(contract: Contract, _document: Document) -> Iterator[Finding]:
             yield field.origin.path, f"With `publishAs: iceberg` {reason}."
 
 
-LINTS: Final = {"no-table": Lint(LintLevel.ERROR, no_table)}
+def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Only a table has earlier states that are kept."""
+    for place, datasets in settings_of(contract, document, "timeTravelDays"):
+        if all(dataset.policy.publish_as is not PublishAs.ICEBERG for dataset in datasets):
+            yield place.path, "`timeTravelDays` has an effect only with `publishAs: iceberg`: add that, or remove it."
+
+
+LINTS: Final = {
+    "no-table": Lint(LintLevel.ERROR, no_table),
+    "idle-table-setting": Lint(LintLevel.WARNING, idle_setting),
+}

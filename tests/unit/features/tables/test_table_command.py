@@ -21,15 +21,17 @@ AS_TABLE = "customProperties: [{property: lakegate, value: {publishAs: iceberg}}
 KEY = "tables/shop/orders_v1/metadata/2.metadata.json"
 
 
-def snapshot(identity: int, minute: int, **summary: str) -> dict[str, Any]:
-    return {"snapshot-id": identity, "timestamp-ms": 1_800_000_000_000 + minute * 60_000, "summary": summary}
+def snapshot(identity: int, **summary: str) -> dict[str, Any]:
+    """As a table that was made again has it: each has the time of its block, and all are of one second."""
+    return {"snapshot-id": identity, "timestamp-ms": 1_800_000_000_000, "summary": summary}
 
 
-SNAPSHOTS = [
-    snapshot(11, 0, **{"operation": "append", "lakegate.height": "0"}),
-    snapshot(12, 1, operation="replace"),
-    snapshot(13, 2, **{"operation": "append", "lakegate.height": "3"}),
-]
+def of_block(height: int, minute: int) -> dict[str, str]:
+    time = f"2027-01-15T08:{minute:02}:00.000000Z"
+    return {"operation": "append", "lakegate.height": str(height), "lakegate.time": time}
+
+
+SNAPSHOTS = [snapshot(11, **of_block(0, 0)), snapshot(12, operation="replace"), snapshot(13, **of_block(3, 2))]
 
 
 def add_database(lakegate: Lakegate) -> None:
@@ -120,6 +122,26 @@ def test_a_table_is_read_as_it_was_at_a_height(tabled: Lakegate, height: int, sn
     text = found["statements"].pop("trino")
     assert text.endswith(f".shop_orders_v1 FOR VERSION AS OF {snapshot_id};")
     assert found["statements"] == {}
+
+
+@pytest.mark.parametrize(
+    ("at", "snapshot_id"), [("2027-01-15T08:00", 11), ("2027-01-15T08:01:59", 11), ("2027-01-16", 13)]
+)
+def test_a_table_is_read_as_it_was_at_a_time(tabled: Lakegate, at: str, snapshot_id: int) -> None:
+    """By the time of acceptance, which the ledger has."""
+    add_table(tabled)
+
+    assert tabled.json("table", "orders", "--at", at)["snapshot"] == snapshot_id
+
+
+def test_a_state_that_a_table_does_not_keep_is_named(tabled: Lakegate) -> None:
+    add_table(tabled)
+    refused = tabled("table", "orders", "--at", "2027-01-15")
+
+    assert words(refused) == (
+        "the table of shop/orders_v1 has no snapshot of then: the first that it keeps is of height 0, "
+        "2027-01-15T08:00:00.000000Z; `lakegate log shop/orders_v1` names every delivery"
+    )
 
 
 def test_a_table_without_deliveries_has_its_statements_already(tabled: Lakegate) -> None:

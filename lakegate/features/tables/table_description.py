@@ -1,0 +1,91 @@
+"""Descriptions, tags and settings of a contract as properties and comments of its table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lakegate.base.text import printable
+from lakegate.contract.contract_model import Contract, Dataset
+from lakegate.contract.delivery_policy import PublishAs
+from lakegate.plan.dataset_about import LONGEST_DESCRIPTION, LONGEST_NAME, MOST_KEYWORDS, DatasetAbout, FieldAbout
+from lakegate.plan.plan import OF_MAPS, Plan
+from lakegate.rules.compile_plan import plan_fields
+
+COMMENT: Final = "comment"
+"""The property that Spark and Trino show as the comment of a table."""
+OF_GLUE: Final = "Description"
+"""The property that pyiceberg writes as the description of a table of Glue."""
+TAGS: Final = "lakegate.tags"
+CLASSIFICATION: Final = "lakegate.classification"
+MOST_AGE: Final = "history.expire.max-snapshot-age-ms"
+MANAGED: Final = frozenset({COMMENT, OF_GLUE, TAGS, CLASSIFICATION, MOST_AGE})
+"""Properties that a contract sets, or leaves out; no others of a table are removed."""
+LONGEST_TEXT: Final = 2_048
+"""Bytes of a table's description (Glue API, `DescriptionString`)."""
+LONGEST_COMMENT: Final = 255
+"""Bytes of a column's comment, which is one line (Glue API, `CommentString`)."""
+LONGEST_VALUE: Final = 512_000
+"""Bytes of a property (Glue API, `ParametersMapValue`); one that would be longer is left out."""
+MILLISECONDS_OF_DAY: Final = 86_400_000
+NESTED: Final = {"[]": "element", OF_MAPS[0]: "key", OF_MAPS[1]: "value"}
+"""Iceberg's names of the parts of lists and maps."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableDescription:
+    """What a contract says of its table, beside the columns."""
+
+    properties: tuple[tuple[str, str], ...] = ()
+    """Some of `MANAGED`; the others are to be removed."""
+    comments: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """Of fields, by the names on the way to them, as Iceberg has them."""
+
+
+def plan_data(contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
+    """The plan of a table, with its descriptions."""
+    if plan.policy.publish_as is not PublishAs.ICEBERG:
+        return plan
+    about = contract.about
+    fields = []
+    for each in plan_fields(dataset.fields, with_inner=True):
+        field = dataset.field(each.name)
+        if field is not None and field.description:
+            fields.append(FieldAbout(each.name, field.description[:LONGEST_DESCRIPTION]))
+    description = (about.description or about.purpose or "")[:LONGEST_DESCRIPTION]
+    tags = tuple(dict.fromkeys(tag[:LONGEST_NAME] for tag in about.tags))[:MOST_KEYWORDS]
+    found = DatasetAbout(description, tags, fields=tuple(fields))
+    return plan if found == DatasetAbout() else replace(plan, about=found)
+
+
+def describe_table(plan: Plan) -> TableDescription:
+    """The properties and comments of the table of a plan."""
+    return TableDescription(tuple(_properties(plan)), tuple(_comments(plan)))
+
+
+def _properties(plan: Plan) -> Iterator[tuple[str, str]]:
+    about = plan.about or DatasetAbout()
+    if text := _one_line(about.description, LONGEST_TEXT):
+        yield COMMENT, text
+        yield OF_GLUE, text
+    classified = {field.name: field.classification for field in plan.fields if field.classification}
+    for name, value in ((TAGS, list(about.keywords)), (CLASSIFICATION, classified)):
+        if value and len(written := json.dumps(value)) <= LONGEST_VALUE:
+            yield name, written
+    if plan.policy.time_travel_days is not None:
+        yield MOST_AGE, str(plan.policy.time_travel_days * MILLISECONDS_OF_DAY)
+
+
+def _comments(plan: Plan) -> Iterator[tuple[tuple[str, ...], str]]:
+    places = {field.name: field.place for field in plan.fields}
+    for each in plan.about.fields if plan.about else ():
+        place, text = places.get(each.name, ()), _one_line(each.description, LONGEST_COMMENT)
+        if place and place[-1] not in NESTED and text:
+            yield tuple(NESTED.get(step, step.removeprefix(".")) for step in place), text
+
+
+def _one_line(text: str, most: int) -> str:
+    """A text of a contract on one line, without control characters, of so many bytes."""
+    return printable(" ".join(text.split())).encode()[:most].decode(errors="ignore")
