@@ -196,7 +196,10 @@ def _port_error(error: Exception, condition: tuple[str, ...]) -> PortError | Non
 
 def translate_error(error: ClientError, condition: tuple[str, ...] = ()) -> PortError:
     """The port error for an error of AWS. A code that is not in the table, and no server error, is a plain PortError."""
-    code = error.response.get("Error", {}).get("Code", "")
+    said = error.response.get("Error", {})
+    code = said.get("Code", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     kind = BY_CODE.get(code, Unanswered if status >= SERVER_ERROR else PortError)
-    return ConditionFailed(*condition) if kind is ConditionFailed else kind(f"{error.operation_name}: {code}")
+    found = ConditionFailed(*condition) if kind is ConditionFailed else kind(f"{error.operation_name}: {code}")
+    found.explanation = said.get("Message", "")
+    return found

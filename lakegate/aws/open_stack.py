@@ -225,6 +225,9 @@ def ask_service(service: str, operation: str, **request: object) -> Any:  # noqa
         return getattr(client(service), operation)(**request)
 
 
+LONGEST_EXPLANATION: Final = 1_000
+
+
 def _sentence(error: PortError) -> str:
     text = str(error)
     if isinstance(error, UnreadableItem):
@@ -238,7 +241,8 @@ def _sentence(error: PortError) -> str:
         return f"AWS does not answer{where}"
     if isinstance(error, Throttled):
         return "AWS is asked too much at once: try again in a minute"
-    return f"AWS refused: {text or type(error).__name__}"
+    reason = f" ({escaped(error.explanation[:LONGEST_EXPLANATION])})" if error.explanation else ""
+    return f"AWS refused: {text or type(error).__name__}{reason}"
 
 
 BATCH: Final = 10
@@ -413,7 +417,7 @@ class LocalState:
             document = json.loads(where.read_text())
             state = LocalState(**document)
         except FileNotFoundError:
-            raise SetUpError("the local stack is not up: run `lakegate local up`.") from None
+            raise SetUpError(f"the local stack is not up ({where} is not there): run `lakegate local up`.") from None
         except (ValueError, TypeError, OSError):
             state = None
         if state is None or state.version != VERSION:

@@ -69,6 +69,9 @@ class SetUpError(LakegateError):
 class PortError(LakegateError):
     """AWS refused or did not answer."""
 
+    explanation: str = ""
+    """The message of AWS, which may have any text: for the terminal of the person who asked, and never for a log."""
+
 
 class NotFound(PortError):  # noqa: N818 - the name is what AWS answered
     """The object version, row or job run is not there."""

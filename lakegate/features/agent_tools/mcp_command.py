@@ -39,7 +39,9 @@ def server(tools: ReadOnlyTools) -> MCPServer:
         from mcp.server.mcpserver import MCPServer  # noqa: PLC0415 - an extra
         from mcp.types import ToolAnnotations  # noqa: PLC0415 - likewise
     except ImportError:
-        raise SetUpError("`lakegate mcp` needs the extra mcp: pip install 'lakegate[aws,mcp]'") from None
+        raise SetUpError(
+            "`lakegate mcp` needs the package mcp: install lakegate's wheel with [aws,mcp] (docs/agents.md)"
+        ) from None
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     found = MCPServer(
         "lakegate", instructions=f"Data contracts and deliveries, read-only. {DATA}", version=version("lakegate")

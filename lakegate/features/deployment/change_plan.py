@@ -13,7 +13,11 @@ from lakegate.base.errors import PortError
 VERBS: Final = ("replaces", "may replace", "deletes", "changes", "may change", "imports", "creates")
 """In the order in which they are said: what cannot be taken back first."""
 MANY: Final = 12
-"""From so many new resources on their kinds are counted."""
+"""From so many resources on their kinds are counted."""
+NAMED: Final = frozenset(
+    {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::KMS::Key", "AWS::IAM::Role", "AWS::IAM::ManagedPolicy"}
+)
+"""Kinds that have data or rights: what is not new of them is named in any case."""
 WATCHED: Final = ("IntakeFails", "CompletionFails", "SweepFails")
 """Alarms that an update is rolled back by; CloudFormation takes five at most (API reference, RollbackConfiguration)."""
 
@@ -23,11 +27,13 @@ def in_words(changes: Iterable[ResourceChange]) -> Iterator[str]:
     found = tuple(changes)
     for verb in VERBS:
         some = [change for change in found if change.verb == verb]
-        if verb == "creates" and len(some) >= MANY:
-            kinds = Counter(change.kind.removeprefix("AWS::") for change in some)
+        if len(some) >= MANY:
+            named = [change for change in some if change.kind in NAMED and verb != "creates"]
+            kinds = Counter(change.kind.removeprefix("AWS::") for change in some if change not in named)
             counts = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
-            yield f"creates {len(some)} resources: {counts}"
-        elif some:
+            yield f"{verb} {len(some) - len(named)} resources: {counts}"
+            some = named
+        if some:
             yield f"{verb} {', '.join(f'{change.name} ({change.kind})' for change in some)}"
 
 

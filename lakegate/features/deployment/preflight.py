@@ -17,7 +17,7 @@ from lakegate.aws.open_stack import ask_service, every_page
 from lakegate.aws.stack_operations import GIVEN_ANCHORS
 from lakegate.aws.vpc_endpoints import endpoints_of
 from lakegate.base.errors import AccessDenied, NotFound, PortError
-from lakegate.features.deployment.parameter_values import OWN, ParameterValues, violations
+from lakegate.features.deployment.parameter_values import ParameterValues, violations
 
 OK: Final = "ok"
 WARNING: Final = "warning"
@@ -345,11 +345,15 @@ def _reaches_the_internet(tables: list[dict[str, Any]], subnet: str) -> bool:
     )
 
 
+COLONS_OF_ARN: Final = 5
+"""In the ARN of a key."""
+
+
 def _keys(planned: Planned) -> Iterator[Found]:
     signing = {"SigningKey", "ReplacedSigningKey"}
     for parameter in ("KmsKey", *sorted(signing), "BucketKeys", "UploadKeys"):
         for arn in planned.listed(parameter):
-            if arn != OWN:
+            if arn.count(":") == COLONS_OF_ARN:  # else it is the stack's own, or `_parameters` refuses it
                 level, text = _key(planned, parameter, arn, is_signing=parameter in signing)
                 yield level, text
                 if parameter == "KmsKey" and level == OK:

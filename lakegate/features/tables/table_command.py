@@ -48,7 +48,7 @@ STATEMENTS: Final = {
     ReadingProgram.DUCKDB: ReadStatement(
         "INSTALL iceberg; LOAD iceberg; CREATE SECRET (TYPE s3, PROVIDER credential_chain);\n"
         "ATTACH '{account}' AS glue (TYPE iceberg, ENDPOINT_TYPE 'glue');\n"
-        "SELECT * FROM glue.{database}.{table}{at};",
+        'SELECT * FROM glue."{database}"."{table}"{at};',
         " AT (VERSION => {snapshot})",
     ),
     ReadingProgram.PANDAS: ReadStatement(
@@ -59,11 +59,11 @@ STATEMENTS: Final = {
     ),
     ReadingProgram.SPARK: ReadStatement(
         "-- spark.sql.catalog.glue=org.apache.iceberg.spark.SparkCatalog, spark.sql.catalog.glue.type=glue\n"
-        "SELECT * FROM glue.{database}.{table}{at};",
+        "SELECT * FROM glue.`{database}`.`{table}`{at};",
         " VERSION AS OF {snapshot}",
     ),
     ReadingProgram.TRINO: ReadStatement(
-        "SELECT * FROM iceberg.{database}.{table}{at};", " FOR VERSION AS OF {snapshot}"
+        'SELECT * FROM iceberg."{database}"."{table}"{at};', " FOR VERSION AS OF {snapshot}"
     ),
 }
 

@@ -20,7 +20,9 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_without_a_state_the_reader_is_sent_to_up(tmp_path: Path) -> None:
     """No file: no stack, and one sentence that explains how to start one."""
-    with pytest.raises(SetUpError, match=r"^the local stack is not up: run `lakegate local up`\.$"):
+    with pytest.raises(
+        SetUpError, match=r"^the local stack is not up \(.*local.json is not there\): run `lakegate local up`\.$"
+    ):
         LocalState.read(tmp_path / "local.json")
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from click.testing import CliRunner
 
 from lakegate.aws import open_stack
+from lakegate.aws.clients import translate_error
 from lakegate.aws.open_stack import SENTENCES, DeployedStack, LocalState, open_deployed, readable_errors
 from lakegate.base.errors import InputError, PortError, SetUpError, Throttled, Unanswered
 from lakegate.cli.main import app
@@ -79,9 +81,18 @@ def test_a_function_without_settings_starts_no_replay(lakegate: Lakegate) -> Non
     assert "LAKEGATE_ACCOUNT is missing" in str(lakegate("replay", "0" * 64).exception)
 
 
+def explained(text: str) -> PortError:
+    said = {"Error": {"Code": "ValidationError", "Message": text}}
+    return translate_error(ClientError(said, "CreateChangeSet"))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
+        (
+            explained("Unrecognized resource types: [A::B]\x1b[2J"),
+            r"AWS refused: CreateChangeSet: ValidationError (Unrecognized resource types: [A::B]\x1b[2J)",
+        ),
         (PortError("NoCredentialsError"), "no AWS credentials were found"),
         (PortError("GetItem: AccessDeniedException"), "these credentials may not do that"),
         (PortError("GetItem: Strange"), "AWS refused: GetItem: Strange"),

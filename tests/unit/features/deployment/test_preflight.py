@@ -180,6 +180,18 @@ def test_the_least_deployment_is_all_right(account: AwsAccount) -> None:
     assert account.calls
 
 
+@pytest.mark.parametrize("key", ["alias/data", "1234abcd-12ab-34cd-56ef-1234567890ab", "arn:aws", "nonsense"])
+@pytest.mark.parametrize("parameter", ["KmsKey", "SigningKey", "UploadKeys"])
+def test_a_key_that_is_no_arn_is_refused_once(account: AwsAccount, parameter: str, key: str) -> None:
+    """By the form of the parameter; AWS is not asked about it."""
+    found = findings({parameter: key})
+
+    assert [level for level, _ in found["parameters"]] == ["refused"]
+    assert parameter in found["parameters"][0][1]
+    assert "keys" not in found
+    assert "describe_key" not in account.calls
+
+
 @pytest.mark.parametrize(
     ("service", "operation", "code", "check", "right"),
     [

@@ -6,11 +6,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlglot import exp, parse_one
 
 from lakegate.features.tables.keep_table import table_name
+from lakegate.features.tables.table_command import STATEMENTS, ReadingProgram
 from tests.fakes.quick_moto import client
 from tests.unit.cli.conftest import LAKE, Lakegate
 
@@ -114,13 +117,27 @@ def test_a_table_is_shown_with_the_statement_of_each_program(tabled: Lakegate) -
     assert all(f"  {line}" in words for text in statements.values() for line in text.splitlines())
 
 
+@pytest.mark.parametrize("program", sorted(STATEMENTS.keys() - {ReadingProgram.PANDAS}))
+def test_a_statement_reads_a_table_whose_name_begins_with_a_digit(program: ReadingProgram) -> None:
+    """As that of a contract whose id is a UUID."""
+    text, at = STATEMENTS[program]
+    words = {"database": "2026", "table": "5f0c8a52_orders_v1", "account": "1", "at": at.format(snapshot=7)}
+    statement = text.format(**words).split(";")[-2]
+    if program is ReadingProgram.DUCKDB:
+        assert len(duckdb.extract_statements(statement)) == 1
+    else:
+        (table,) = parse_one(statement, dialect=program.value).find_all(exp.Table)
+        assert [each.name for each in table.parts[-2:]] == ["2026", "5f0c8a52_orders_v1"]
+        assert all(each.quoted for each in table.parts[-2:])
+
+
 @pytest.mark.parametrize(("height", "snapshot_id"), [(0, 11), (2, 11), (3, 13)])
 def test_a_table_is_read_as_it_was_at_a_height(tabled: Lakegate, height: int, snapshot_id: int) -> None:
     add_table(tabled)
     found = tabled.json("table", "orders", "--height", str(height), "--for", "trino")
 
     text = found["statements"].pop("trino")
-    assert text.endswith(f".shop_orders_v1 FOR VERSION AS OF {snapshot_id};")
+    assert text.endswith(f'."shop_orders_v1" FOR VERSION AS OF {snapshot_id};')
     assert found["statements"] == {}
 
 
