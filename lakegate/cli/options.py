@@ -41,10 +41,10 @@ OfDataset: TypeAlias = Annotated[str | None, Option(help="Which dataset, where t
 ContractFile: TypeAlias = Annotated[Path, Option(help="The contract document (ODCS, DCS or DCM).")]
 DATA: Final = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
 Data: TypeAlias = Annotated[list[str], Argument(help=DATA)]
-TargetFolder: TypeAlias = Annotated[Path, Argument(help="The target folder; created if missing.")]
-NamedContract: TypeAlias = Annotated[
-    str, Argument(help="The contract's id, the beginning of it, or DCM's id of a version.")
-]
+TARGET_FOLDER: Final = "The target folder; created if missing."
+TargetFolder: TypeAlias = Annotated[Path, Argument(help=TARGET_FOLDER)]
+CONTRACT_NAME: Final = "The contract's id, the beginning of it, or DCM's id of a version."
+NamedContract: TypeAlias = Annotated[str, Argument(help=CONTRACT_NAME)]
 DefinitionRoot: TypeAlias = Annotated[
     Path | None,
     Option(

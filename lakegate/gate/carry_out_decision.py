@@ -37,6 +37,8 @@ class DecisionKind(NamedTuple):
     carry_out: Callable[[Dependencies, str, Any], Steps[Workload]]
     """Called with the id of a workload and what the person wants, as the table says. Records who decides before anything is
     started, and returns the workload that is to be advanced. Idempotent; raises InputError where it is not legal."""
+    chooses: bool = False
+    """Whether a landing key means the newest delivery that it is legal for, in place of the newest upload."""
 
 
 def kind_of(decision: str) -> DecisionKind | None:

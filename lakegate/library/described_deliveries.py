@@ -13,7 +13,12 @@ from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.delivery_standing import DeliveryStanding, correction_of, standing_of
+from lakegate.gate.datasets.delivery_standing import (
+    DeliveryStanding,
+    changed_with,
+    correction_of,
+    standing_of,
+)
 from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import (
     CAUSE_TEXTS,
@@ -495,6 +500,8 @@ class RecalledDelivery(DecidedDelivery):
     not_current: str | None
     """As `DeliveryStatus` has it."""
     decided: RecallOfDelivery
+    changed_with: tuple[OtherDelivery, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
+    """Deliveries that it had superseded, and that are current again by a recall, or not any more by a restoration."""
 
     @classmethod
     def of(cls, dependencies: Dependencies, row: Workload, *, started: bool) -> Self:  # noqa: ARG003 - the record says it
@@ -502,7 +509,8 @@ class RecalledDelivery(DecidedDelivery):
         standing = standing_of(dependencies, row.pinned.dataset, row.height)
         decided = _recall(standing.decided)
         assert decided is not None
-        return cls(row.id, standing.dataset, standing.height, standing.not_current, decided)
+        others = tuple(map(OtherDelivery.of, changed_with(dependencies, standing)))
+        return cls(row.id, standing.dataset, standing.height, standing.not_current, decided, changed_with=others)
 
 
 def replay_of(row: Workload, before: str, *, started: bool) -> StartedReplay:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
@@ -129,8 +129,12 @@ class StackFacade:
 
     def decide(self, form: type[DecidedT], name: str, contract: str | None, wanted: WantedDecision) -> DecidedT:
         """Make a decision about a delivery; its result in a form."""
+        from lakegate.gate.carry_out_decision import kind_of  # noqa: PLC0415 - the whole gate, for such commands alone
+
         _refuse_contract(contract)
-        before = find_delivery(self.working, name, LATEST)
+        kind = kind_of(wanted.transition)
+        fits = partial(kind.is_legal, self.working) if kind is not None and kind.chooses else lambda _: False
+        before = find_delivery(self.working, name, LATEST, fits)
         already = self.working.workloads.find(replay_id(before.id))
         return form.of(self.working, self._decided(before, wanted), started=already is None)
 

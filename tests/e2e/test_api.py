@@ -32,6 +32,7 @@ from lakegate.gate.registry.publish_contract import compile_document, publish, r
 from lakegate.gate.registry.routes import add_route
 from lakegate.gate.sweep import sweep
 from tests.e2e.deployed import Deployed, Landed, until
+from tests.e2e.running import lakegate
 
 DESCRIPTION = json.loads((ROOT / "docs/openapi.json").read_text())
 EXAMPLES = re.findall(r"^\$ (curl .+)\n(.+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
@@ -151,6 +152,24 @@ def test_an_announced_file_is_uploaded_by_its_url_and_followed(stack: Deployed, 
     assert (answer["workloadId"], answer["deliveryId"]) == (made["workloadId"], finished.joined)
     assert answer["status"] == "Accepted"
     assert stack.blocks(stack.finished(finished.joined)) == 1
+
+
+def test_files_are_delivered_to_the_local_stack(stack: Deployed, tmp_path: Path) -> None:
+    """By the address of its API; the command that a rejection ends with says the rule."""
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good.write_bytes(stack.fresh())
+    bad.write_bytes(b"id,name\n-1,a\n-2,b\n" + uuid4().bytes.hex().encode() + b",c\n")
+    options = ("--contract", SHOP, "--local", "--wait")
+    accepted = lakegate("deliver", str(good), *options, "--json")
+    rejected = lakegate("deliver", str(bad), *options)
+    then = shlex.split(rejected.stdout.splitlines()[-1].removeprefix("Next: lakegate "))
+    explained = lakegate(*then)
+    delivered = json.loads(accepted.stdout)
+
+    assert (accepted.exit_code, delivered["status"]) == (0, "Accepted"), accepted.output
+    assert stack.row(delivered["deliveryId"]) is not None
+    assert (rejected.exit_code, then[0], then[2:]) == (1, "reasons", ["--local"]), rejected.output
+    assert (explained.exit_code, "\nRejected: " in explained.stdout) == (0, True), explained.output
 
 
 def test_a_rejected_delivery_is_waived_over_http(stack: Deployed) -> None:

@@ -87,7 +87,11 @@ def test_accepted_rows_are_a_table_at_once(stack: Deployed, rows: Callable[[str]
     shown = json.loads(lakegate("table", contract, "--local", "--json").output)
     earlier = json.loads(lakegate("table", contract, "--local", "--json", "--height", first, "--for", "trino").output)
 
+    read: dict[str, Any] = {}
+    exec(shown["statements"]["pandas"], read)  # noqa: S102 - as a consumer copies it
+
     assert (shown["height"], shown["lacks"]) == (int(first) + 4, 0)
+    assert (sorted(read["frame"]["id"]), read["frame"]["id"].dtype) == ([1, 2, 3, *large], "int64[pyarrow]")
     assert shown["statements"]["athena"].endswith(f'"accepted"."{shown["table"]}";')
     assert f"FOR VERSION AS OF {earlier['snapshot']}" in earlier["statements"]["trino"]
 

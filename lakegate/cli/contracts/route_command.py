@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
+from lakegate.base.errors import InputError
 from lakegate.base.json_codec import select_fields
+from lakegate.base.text import quote
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, confirm, facade_command, gate_command
-from lakegate.cli.options import ApiContract, NamedContract, OfDataset, Yes
+from lakegate.cli.options import CONTRACT_NAME, ApiContract, OfDataset, Yes
 from lakegate.cli.terminal import Grid
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import as_judged, lint_routes
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from lakegate.library.stack import StackFacade
 
 FOUND = 1
+VERSIONED = re.compile(r"(?P<dataset>.+)_v(?P<major>[0-9]{1,9})", re.ASCII | re.DOTALL)
+"""The name of a dataset with its major version."""
 app = CommandGroup(help="Define which landing keys belong to which contract and dataset.")
 
 Prefix = Annotated[str, Argument(help="Folders of the landing bucket, e.g. weather/se/")]
@@ -48,7 +53,9 @@ class LintedRoutes:
 def add(  # noqa: PLR0913 - a command has these options
     there: StackFacade,
     prefix: Prefix,
-    contract: NamedContract,
+    contract: Annotated[
+        str, Argument(metavar="CONTRACT|DATASET", help=f"{CONTRACT_NAME} Or a dataset: shop/orders, shop/orders_v1.")
+    ],
     *,
     dataset: OfDataset = None,
     line: Annotated[int | None, Option(help="Major version; by default the newest.")] = None,
@@ -58,11 +65,19 @@ def add(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate route add orders/ 5f0c8a52-8f2e-4d07-9a60-0b7c1a3f6d11
 
+    Example: lakegate route add orders/ shop/orders
+
     An abbreviated contract id, a prefix that another dataset receives now, and a retired version or dataset must be confirmed.
 
     Exit code: 0 added (twice is once), 2 it cannot be added, or was not confirmed.
     """
-    wanted = WantedRoute(prefix, contract, dataset, line)
+    own, slash, name = contract.partition("/")
+    if slash and (dataset is not None or line is not None):
+        raise InputError(f"{quote(contract)} names the dataset: leave out --dataset and --line")
+    found = VERSIONED.fullmatch(name)
+    if found:
+        name, line = found["dataset"], int(found["major"])
+    wanted = WantedRoute(prefix, own, name if slash else dataset, line)
     return _changed("Added", there.add_route(wanted, partial(confirm, yes=yes)))
 
 

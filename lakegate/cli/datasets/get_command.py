@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from lakegate.base.errors import InputError
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import plural, quote
 from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
-from lakegate.cli.click_commands import Option
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, gate_command
-from lakegate.cli.options import DatasetName, Local, TargetFolder
+from lakegate.cli.options import TARGET_FOLDER, DatasetName, Local
+from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.datasets.current_deliveries import ALL_CURRENT
 from lakegate.gate.datasets.readers_manifest import not_current_in, published_since, whole
@@ -25,8 +27,8 @@ from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import find_delivery
 from lakegate.gate.dependencies import Dependencies
-from lakegate.library.described_deliveries import LATEST
-from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, ending_of, head_of
+from lakegate.library.described_deliveries import LATEST, SHORT_ID
+from lakegate.transfer.download_files import Fetch, Folder, ListedDelivery, bring, deliveries, ending_of, head_of
 
 DIFFERS = 1
 HEIGHT: Final = re.compile(r"-1|[0-9]{1,15}")
@@ -93,6 +95,36 @@ class FetchedDataset:
 
 
 @dataclass(frozen=True, slots=True)
+class NewDelivery:
+    """A delivery that would be fetched."""
+
+    height: int
+    workload: str
+    published_at: str
+    verdict: str
+    rows: int
+    files: int
+    size: int
+    """Bytes of all files."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewDeliveries:
+    """What `get` would do (`--dry-run`)."""
+
+    dataset: str = field(metadata=DATASET_KEY)
+    folder: str | None
+    since: int
+    height: int
+    removed: tuple[RemovedDelivery, ...]
+    """Deliveries of the folder that are not current any more."""
+    left_out: int
+    """Deliveries that are not current."""
+    deliveries: tuple[NewDelivery, ...]
+    """The newest last; without those that the folder has."""
+
+
+@dataclass(frozen=True, slots=True)
 class FetchedQuarantine:
     """What a delivery has in quarantine, in a folder now."""
 
@@ -107,7 +139,7 @@ class FetchedQuarantine:
 def get(  # noqa: PLR0913 - a command has these options
     dependencies: Dependencies,
     dataset: DatasetName,
-    folder: TargetFolder,
+    folder: Annotated[Path | None, Argument(help=f"{TARGET_FOLDER} With --dry-run it may be left out.")] = None,
     *,
     since: Annotated[
         str,
@@ -122,11 +154,16 @@ def get(  # noqa: PLR0913 - a command has these options
     every: Annotated[
         bool, Option("--all", help="Also deliveries that were recalled or superseded, which are left out else.")
     ] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Fetch nothing: list the deliveries that would be fetched, with their rows.")
+    ] = False,
     local: Local = False,
-) -> CommandResult[FetchedDataset | FetchedQuarantine]:
+) -> CommandResult[FetchedDataset | FetchedQuarantine | NewDeliveries]:
     """Download the accepted data of a dataset by its manifest. What is there already is verified and not fetched again.
 
     Example: lakegate get orders_v1 data/ --since 4
+
+    Example: lakegate get orders_v1 --dry-run --since 2026-11-26
 
     Example: lakegate get --quarantined orders/day.csv bad/
 
@@ -140,10 +177,15 @@ def get(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
     """
+    if folder is None and (quarantined or not dry_run):
+        raise InputError(f"give the folder that the data goes to: lakegate get {shlex.quote(dataset)} data/")
     if quarantined:
+        if dry_run or folder is None:
+            raise InputError("--dry-run is of a dataset: `lakegate status DELIVERY` says what is in quarantine")
         return _quarantined(dependencies, dataset, folder)
     head = head_of(dependencies, dataset)
-    known = Folder(folder).known(head["line"])
+    nothing = {"line": head["line"], "deliveries": []}
+    known = Folder(folder).known(head["line"]) if folder is not None else nothing
     height = int(since) if HEIGHT.fullmatch(since) else None
     if height is None:
         begin = _time(since)
@@ -157,18 +199,26 @@ def get(  # noqa: PLR0913 - a command has these options
     listed = [each for each in deliveries(manifest, NOTHING) if each.height > height or each.height in returned]
     wanted = tuple(each for each in listed if each.height not in state)
     there = [each for each in deliveries(known, NOTHING) if each.height in state]
+    if text := ending_of(head, moment(datetime.now(UTC))):
+        terminal.note(f"lakegate: warning: {text}")
+    stack, left_out = " --local" if local else "", len(listed) - len(wanted)
+    if dry_run or folder is None:
+        has = {each["height"] for each in known["deliveries"]}
+        new = tuple(_new(each) for each in wanted if each.height not in has)
+        place = str(folder) if folder is not None else None
+        removed = _removed(head, there)
+        would = NewDeliveries(head["line"], place, height, max(int(head["height"]), height), removed, left_out, new)
+        return CommandResult(would, _new_in_words(would, stack))
     fetch = Fetch(manifest, height, folder, wanted, removed=tuple(there))
     size = sum(file.size for each in fetch.wanted for file in each.files)
     with terminal.bytes_arriving(head["line"], size) as arrived:
         bring(dependencies, fetch, known, arrived, skip_lost=skip_lost)
-    if text := ending_of(head, moment(datetime.now(UTC))):
-        terminal.note(f"lakegate: warning: {text}")
     if fetch.problem:
         terminal.note(f"lakegate: {fetch.problem}")
-    found = _fetched(fetch, len(listed) - len(wanted))
+    found = _fetched(fetch, left_out)
     # a part of a name is what one dataset has today, and may be another one's tomorrow
     first = [f"line  {found.dataset}"] if dataset != found.dataset else []
-    words = chain(first, _in_words(found, " --local" if local else "", has_problem=bool(fetch.problem)))
+    words = chain(first, _in_words(found, stack, has_problem=bool(fetch.problem)))
     return CommandResult(found, words, DIFFERS if fetch.problem else 0)
 
 
@@ -206,6 +256,52 @@ def _time(since: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
+def _new(delivery: ListedDelivery) -> NewDelivery:
+    sizes = [each.size for each in delivery.files]
+    return select_fields(
+        NewDelivery,
+        None,
+        **{name: delivery.listed[name] for name in ("height", "workload", "published_at", "verdict")},
+        rows=delivery.listed["published_rows"],
+        files=len(sizes),
+        size=sum(sizes),
+    )
+
+
+def _removed(manifest: Mapping[str, Any], deliveries: Iterable[ListedDelivery]) -> tuple[RemovedDelivery, ...]:
+    state = not_current_in(manifest)
+    return tuple(RemovedDelivery(each.height, each.listed["workload"], state.why(each.height)) for each in deliveries)
+
+
+def _new_in_words(new: NewDeliveries, stack: str) -> Iterator[Word]:
+    if new.deliveries:
+        numbers = ("height", "rows", "files", "bytes")
+        columns = ("height", "accepted at (UTC)", "verdict", *numbers[1:], "workload")
+        rows = [
+            (
+                f"{each.height}",
+                each.published_at[:19],
+                each.verdict,
+                f"{each.rows:,}",
+                f"{each.files:,}",
+                f"{each.size:,}",
+                each.workload[:SHORT_ID],
+            )
+            for each in new.deliveries
+        ]
+        yield Grid(columns, rows, numbers, columns)
+    else:
+        yield f"Nothing of {new.dataset} is new above height {new.since}."
+    for each in new.removed:
+        yield f"to be removed  height {each.height}: it was {each.not_current}, and is not current any more"
+    if new.left_out:
+        left = plural(new.left_out, "delivery that is", "deliveries that are")
+        yield f"left out  {left} recalled or superseded: --all has everything"
+    words = ["lakegate", "get", new.dataset, new.folder or "data", "--since", str(new.since)]
+    if new.deliveries or new.removed:
+        yield f"Next: {shlex.join(words)}{stack}"
+
+
 def _fetched(fetch: Fetch, left_out: int) -> FetchedDataset:
     state = not_current_in(fetch.manifest)
     return FetchedDataset(
@@ -215,7 +311,7 @@ def _fetched(fetch: Fetch, left_out: int) -> FetchedDataset:
         fetch.height,
         not fetch.problem and not fetch.lost,
         tuple(LostDelivery(each.height, each.listed["workload"], why) for each, why in fetch.lost),
-        tuple(RemovedDelivery(each.height, each.listed["workload"], state.why(each.height)) for each in fetch.removed),
+        _removed(fetch.manifest, fetch.removed),
         left_out,
         tuple(
             FetchedDelivery(

@@ -59,8 +59,9 @@ def restore(
 
     Example: lakegate restore accepted/shop/orders_v1/ingest_date=2026-11-21/workload=613d/part-00000.csv day.csv
 
-    A delivery is current again, unless a later one supersedes it; your ARN and the reason are in the ledger, and subscribers are
-    told. With --api it takes a workload's whole id.
+    A delivery is current again, unless a later one supersedes it; what it supersedes leaves again, and is named. A landing key
+    means the newest delivery of it that was recalled. Your ARN and the reason are in the ledger, and subscribers are told. With
+    --api it takes a workload's whole id.
 
     The bytes of an object are those that the ledger states, or nothing is changed: size and checksum of the file are compared
     with the block of the delivery. The object gets a new version, which the ledger records, and which the readers' manifest

@@ -20,7 +20,7 @@ from lakegate.gate.datasets import dataset_states
 from lakegate.gate.datasets.dataset_states import DatasetStatus, Notice, ParentNotice, Subscription
 from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, warning
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
-from lakegate.gate.datasets.subscriptions import ON_REQUEST, add_subscription, remove_subscription
+from lakegate.gate.datasets.subscriptions import ON_REQUEST, add_subscription, own_subscription, remove_subscription
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.contract_versions import newest_release
 from lakegate.gate.registry.next_dataset import NextDataset, next_dataset
@@ -39,6 +39,8 @@ class SubscribedDataset(DatasetLifecycle):
     parents: tuple[ParentNotice, ...]
     next: NextDataset | None = omit_default(None)
     """What replaces it."""
+    replaced: Subscription | None = omit_default(None)
+    """Of `subscribe`: the team's earlier subscription that was another one."""
 
 
 @gate_command
@@ -68,8 +70,9 @@ def subscribe(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate subscribe orders_v1 --as finance --on rejected,warned --to slack:lakegate-channel-finance
 
-    The command states the whole subscription: it replaces an earlier one of the team and audience. A secret has the address
-    or key of a channel (docs/notifications.md); without a channel, the events on the event bus name the team.
+    The command states the whole subscription: it replaces an earlier one of the team and audience, and prints what that was. A
+    secret has the address or key of a channel (docs/notifications.md); without a channel, the events on the event bus name the
+    team.
 
     A deprecated dataset answers with a warning; one that is in sunset or retired, also by its newest version, takes no new
     subscribers.
@@ -83,11 +86,12 @@ def subscribe(  # noqa: PLR0913 - a command has these options
         raise InputError(f"{name} is {newest.status} by its version {newest.version} and takes no new subscribers")
     kinds = [kind.strip() for each in on or () for kind in each.split(",")]
     given = {"team": team, "on": kinds, "audience": audience, "to": to or (), "quiet": quiet, "digest": digest}
+    before = own_subscription(dependencies.datasets.get(name), team, audience)
     after = dependencies.run(change(dependencies, name, "", partial(add_subscription, **given)))  # type: ignore[arg-type]
     status = after.status_at(dependencies.moment)
     if status is DatasetStatus.DEPRECATED:
         terminal.note(f"lakegate: warning: {warning(after, status)}")
-    return _outcome(dependencies, after)
+    return _outcome(dependencies, after, before if before != own_subscription(after, team, audience) else None)
 
 
 @gate_command
@@ -146,21 +150,36 @@ def acknowledge(
     return _outcome(dependencies, after)
 
 
-def _outcome(dependencies: Dependencies, dataset: dataset_states.DatasetState) -> CommandResult[SubscribedDataset]:
+def _outcome(
+    dependencies: Dependencies, dataset: dataset_states.DatasetState, replaced: Subscription | None = None
+) -> CommandResult[SubscribedDataset]:
     lifecycle = lifecycle_of(dataset, dependencies.moment)
     following = next_dataset(dependencies, dataset.name)
-    result = select_fields(SubscribedDataset, lifecycle, dataset, subscribers=dataset.subscriptions, next=following)
+    result = select_fields(
+        SubscribedDataset,
+        lifecycle,
+        dataset,
+        subscribers=dataset.subscriptions,
+        next=following,
+        replaced=replaced,
+    )
     return CommandResult(result, _in_words(result))
+
+
+def _subscription(subscription: Subscription) -> str:
+    audience = "" if subscription.audience == "consumer" else f" ({subscription.audience})"
+    channels = f" to {', '.join(subscription.to)}" if subscription.to else ""
+    quiet = f", not in {subscription.quiet}" if subscription.quiet else ""
+    return f"{subscription.team}{audience}: {', '.join(subscription.on)}{channels}{quiet}"
 
 
 def _in_words(dataset: SubscribedDataset) -> Iterator[str]:
     yield from lifecycle_in_words(dataset)
     if dataset.next is not None:
         yield f"  replaced by {dataset.next.in_words()}"
-    for subscriber in dataset.subscribers:
-        audience = "" if subscriber.audience == "consumer" else f" ({subscriber.audience})"
-        text = f"  {subscriber.team}{audience}: {', '.join(subscriber.on)}"
-        yield text + (f" to {', '.join(subscriber.to)}" if subscriber.to else "")
+    yield from (f"  {_subscription(each)}" for each in dataset.subscribers)
+    if dataset.replaced is not None:
+        yield f"  before it was {_subscription(dataset.replaced)}"
     for parent in dataset.parents:
         owner = f" (owner: {parent.owner})" if parent.owner else ""
         yield f"  weaker than {parent.version}{owner}, which is inherited from {parent.inherited_from[:10]} on"

@@ -127,9 +127,9 @@ def recall(
 ) -> CommandResult[RecalledDelivery]:
     """Take an accepted delivery out of the current state of its dataset. It is idempotent, and deletes nothing.
 
-    Readers leave it out from now on, and its subscribers are told; what it superseded is current again. Your ARN and the reason
-    are in the ledger. To take this back: lakegate restore. With --api it takes a workload's whole id, and readers see it by the
-    next sweep.
+    Readers leave it out from now on, and its subscribers are told; what it superseded is current again, and named. A landing key
+    means its newest accepted delivery. Your ARN and the reason are in the ledger. To take this back: lakegate restore. With
+    --api it takes a workload's whole id, and readers see it by the next sweep.
 
     Example: lakegate recall orders/day.csv --reason "the export was of the wrong month"
 
@@ -145,9 +145,11 @@ def standing_decided(
     found = there.decide(RecalledDelivery, workload, contract, wanted)
     did, by = PERSON_DECISIONS[wanted.transition].done, found.decided
     now = "is current" if found.not_current is None else f"is not current: {found.not_current}"
+    others = "Current again" if wanted.transition == "recall" else "Not current any more"
     words = (
         f"{found.workload} is {did} by {by.actor}: {by.reason}",
         f"Height {found.height} of {found.dataset} {now}.",
+        *(f"{others}: {other.in_words}" for other in found.changed_with),
         f"lakegate status {found.workload[:SHORT_ID]}",
     )
     return CommandResult(found, words)

@@ -28,6 +28,7 @@ from lakegate.cli.command_runner import (
 )
 from lakegate.cli.options import DatasetFilter, Delivery, OptionalDelivery
 from lakegate.cli.terminal import Grid, Word
+from lakegate.contract.contract_model import parts_of
 from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, WaitsFor
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, find_delivery
@@ -341,14 +342,27 @@ def reasons(  # noqa: PLR0913 - a command has these options
     html = page_of(dependencies, delivery) if page is not None and is_decided else None
     written = [*_failing_rows(dependencies, delivery, rows), *_written(one, page, html)]
     found = reasons_of(one)
-    if measured is None:
-        return CommandResult(found, chain(delivery_in_words(found), written, _renewal(one)))
+    if measured is None and (one.verdict is None or one.problem):
+        return CommandResult(found, chain(delivery_in_words(found), written))
     words: list[Word] = [f"{one.key} (workload {one.workload})"]
-    words += [lambda console: show(console, measured, show_all=show_all, advice=tuple(written), rows=samples)]
-    words += [*filter(is_of_gate, one.reasons), *(f"Anomaly: {anomaly.text}" for anomaly in one.anomalies)]
-    words += [*(f"The data is at {place}" for place in one.where)]
-    words += _repair(one, measured, rows)
+    if measured is not None:
+        words += [lambda console: show(console, measured, show_all=show_all, advice=tuple(written), rows=samples)]
+        words += [reason for reason in one.reasons if is_of_gate(reason)]
+    else:
+        words += [*_refusal(one), *one.reasons, *written]
+    words += [f"Anomaly: {anomaly.text}" for anomaly in one.anomalies]
+    words += [f"The data is at {place}" for place in one.where]
+    words += _repair(one, measured, rows) if measured is not None else _renewal(one)
     return CommandResult(found, words)
+
+
+def _refusal(one: DeliveryStatus) -> Iterator[Word]:
+    """The verdict on a delivery that was refused before any row was measured."""
+    colour, verdict = COLOURS[one.verdict or ""]
+    yield ((verdict, f"bold {colour}"), (": no row was measured", ""))
+    if one.contract is not None and one.contract.dataset:
+        name = parts_of(one.contract.dataset)[1]
+        yield f"{one.key} as {name}, contract {one.contract.id} {one.contract.version}"
 
 
 def _renewal(one: DeliveryStatus) -> Iterator[str]:

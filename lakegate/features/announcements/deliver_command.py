@@ -91,11 +91,9 @@ def deliver(  # noqa: PLR0913 - a command has these options
         found = {**found, "workloadId": known_id(found), "announced": workload}
         words = [*_in_words(file, found)]
         if code is WaitExit.REJECTED:
-            words.append(
-                next_command(
-                    "lakegate", "status", known_id(found), of=("api", "contract") if api else ("stack", "local")
-                )
-            )
+            # `reasons` asks the stack itself, which somebody with nothing but its address cannot
+            asks, of = ("status", ("api", "contract")) if api else ("reasons", ("stack", "local"))
+            words.append(next_command("lakegate", asks, known_id(found), of=of))
         return CommandResult(found, words, code)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from itertools import groupby
 from math import ceil, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.base.text import plural
 from lakegate.contract.documents.yaml_writer import Flow, Items, Mapping, Remark, YamlEntry
@@ -164,6 +164,23 @@ def whole_bounds(low: int, high: int) -> tuple[int, int]:
     least, most = bounds(Decimal(low), Decimal(high))
     least, most = least.to_integral_value(ROUND_FLOOR), most.to_integral_value(ROUND_CEILING)
     return max(int(least), SMALLEST_WHOLE), min(int(most), LARGEST_WHOLE)
+
+
+EPOCHS: Final = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
+"""Units in which programs count times from 1970."""
+_OF_EPOCH: Final = (946_684_800, 4_102_444_800)
+"""Seconds from 1970 to the years 2000 and 2100."""
+_LONGEST_SPAN: Final = 631_152_000
+"""Seconds of 20 years. Whole numbers that are further apart are seldom times in seconds, which have few digits."""
+
+
+def unit_of_epoch(low: int, high: int) -> str | None:
+    """The unit in which numbers are times of this century, as programs count them from 1970; None where they are none."""
+    begin, end = _OF_EPOCH
+    for unit, parts in EPOCHS.items():
+        if begin * parts <= low <= high < end * parts:
+            return unit if parts > 1 or high - low <= _LONGEST_SPAN else None
+    return None
 
 
 def first_day(low: str, high: str) -> str:
@@ -362,6 +379,9 @@ def _bounds(column: ProfiledColumn, *, is_key: bool) -> Iterator[YamlEntry]:
     most: int | Decimal
     match column.type:
         case LogicalType.INTEGER:
+            if (unit := unit_of_epoch(int(low), int(high))) is not None:
+                yield from _bounds_of_epoch(unit, int(low), int(high), of, is_key=is_key)
+                return
             least, most = whole_bounds(int(low), int(high))
         case LogicalType.NUMBER | LogicalType.DECIMAL:
             least, most = bounds(Decimal(low), Decimal(high))
@@ -377,6 +397,15 @@ def _bounds(column: ProfiledColumn, *, is_key: bool) -> Iterator[YamlEntry]:
         yield YamlEntry("minimum", least, f"suggested: the smallest {of} is {low}")
     if not is_key and most < LARGEST_WHOLE:
         yield YamlEntry("maximum", most, f"suggested: the largest {of} is {high}")
+
+
+def _bounds_of_epoch(unit: str, low: int, high: int, of: str, *, is_key: bool) -> Iterator[YamlEntry]:
+    """Bounds of times that are written as numbers, as wide as those of dates: the next day is later than all of today."""
+    first, last = (datetime.fromtimestamp(each // EPOCHS[unit], UTC).date().isoformat() for each in (low, high))
+    found = [("minimum", first_day(first, last), "first", first), ("maximum", last_day(last), "last", last)]
+    for name, day, which, at in found[:1] if is_key else found:
+        number = int(datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp()) * EPOCHS[unit]
+        yield YamlEntry(name, number, f"suggested: as {unit} since 1970 the {which} {of} is in {at[:4]}")
 
 
 def _lengths(column: ProfiledColumn) -> Iterator[YamlEntry]:

@@ -80,7 +80,10 @@ from lakegate.verdict.verdict import Verdict
 
 
 Read = TypeVar("Read")
-app: Final = CommandGroup(help="Files of published data: their rows, hashes and, of slices, offsets and times.")
+app: Final = CommandGroup(
+    help="Datasets of slices (Open Data Fabric). Any other one is read by `lakegate get` or `lakegate table`, and proved by"
+    " `lakegate log` and `lakegate verify`."
+)
 
 
 @dataclass(frozen=True, slots=True)

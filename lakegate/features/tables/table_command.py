@@ -52,9 +52,10 @@ STATEMENTS: Final = {
         " AT (VERSION => {snapshot})",
     ),
     ReadingProgram.PANDAS: ReadStatement(
+        "import pandas as pd\n"
         "from pyiceberg.catalog import load_catalog\n"
         'table = load_catalog("glue", type="glue"{options}).load_table("{database}.{table}")\n'
-        "frame = table.scan({at}).to_pandas()",
+        "frame = table.scan({at}).to_pandas(types_mapper=pd.ArrowDtype)",
         "snapshot_id={snapshot}",
     ),
     ReadingProgram.SPARK: ReadStatement(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import did_you_mean, join_words
+from lakegate.base.text import MAX_COMPARED, did_you_mean, join_words
 from lakegate.gate import lake_layout
 from lakegate.gate.registry.named_contract import numbered_version
 from lakegate.gate.registry.registry_rows import Publication
@@ -19,6 +21,8 @@ DAYS: Final = 7
 """Chains of unrouted deliveries, one a day, that are searched."""
 SHORTEST: Final = 6
 """Characters of an abbreviated id, as of workloads."""
+NEAR: Final = 5
+"""Names that are listed as similar to one that is unknown."""
 LONGEST_NAME: Final = 1_024
 """Bytes; longer names are no key of the ledger's table."""
 
@@ -96,7 +100,14 @@ def _older(dependencies: Dependencies, known: tuple[str, ...], name: str) -> str
     """A chain that is on no list any more, by its whole name."""
     if _is_key(name) and dependencies.ledger.head(name).height >= 0:
         return name
-    raise InputError(f"{name} is not a line; known are {join_words(known)}.{did_you_mean(name, _parts(known))}")
+    datasets = [each for each in known if not each.startswith(f"{lake_layout.UNROUTED}/")]
+    if not datasets:
+        raise InputError(f"{name} is not a dataset: no contract is published yet (lakegate publish)")
+    forms = _parts(datasets)
+    near = get_close_matches(name, islice(forms, MAX_COMPARED), n=NEAR, cutoff=0.6)
+    similar = [each for each in datasets if not set(near).isdisjoint(names_of(each))]
+    listed = f"similar are {join_words(similar)}" if similar else f"known are {join_words(datasets)}"
+    raise InputError(f"{name} is not a dataset; {listed}.{did_you_mean(name, forms)}")
 
 
 def names_of(chain: str) -> tuple[str, ...]:
@@ -106,7 +117,7 @@ def names_of(chain: str) -> tuple[str, ...]:
     return chain, name, f"{contract}/{dataset}", dataset, contract
 
 
-def _parts(known: tuple[str, ...]) -> list[str]:
+def _parts(known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(form for chain in known for form in names_of(chain)))
 
 

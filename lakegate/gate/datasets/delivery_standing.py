@@ -57,6 +57,19 @@ def standing_of(dependencies: Dependencies, chain: str, height: int) -> Delivery
     return DeliveryStanding(chain, height, decided, in_place, supersedes)
 
 
+def changed_with(dependencies: Dependencies, standing: DeliveryStanding) -> tuple[Block, ...]:
+    """The deliveries that one had superseded, and that its last recall put back, or its last restoration took out again."""
+    if standing.decided is None or not standing.supersedes:
+        return ()
+    blocks = dependencies.ledger.blocks(standing.dataset, min(standing.supersedes) - 1, strict=False)
+    before, after = (
+        not_current(block for block in blocks if block.height < top)
+        for top in (standing.decided.height, standing.decided.height + 1)
+    )
+    others = (block for block in deliveries(blocks) if block.height in standing.supersedes)
+    return tuple(block for block in others if (block.height in before) is not (block.height in after))
+
+
 def correction_of(dependencies: Dependencies, rejected: Block) -> Block | None:
     """The newest accepted delivery that says it corrects a rejected one, and is current; None where none is."""
     above = dependencies.ledger.blocks(rejected.chain, rejected.height, strict=False)

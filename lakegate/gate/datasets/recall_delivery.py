@@ -45,13 +45,13 @@ def carry_out(dependencies: Dependencies, workload: str, wanted: WantedRecall | 
         )
     row = named_row(dependencies, workload)
     if row.state is not State.PUBLISHED:
-        raise InputError(f"only an accepted delivery can be recalled or restored, and it is {row.state}")
+        raise InputError(f"only an accepted delivery can be recalled or restored, and {row.id[:12]} is {row.state}")
     chain, height = row.pinned.dataset, row.height
     for _ in range(TRIES_OF_COMMIT):
         head = dependencies.ledger.head(chain)  # first: by blocks above this head nothing is written
         standing = standing_of(dependencies, chain, height)
         if wanted.transition == RESTORED and standing.decided is None:
-            raise InputError("it was not recalled")
+            raise InputError(f"{row.id[:12]} was not recalled")
         if standing.recalled is (wanted.transition == RECALLED):
             return row
         _refuse_merged(dependencies, row)
@@ -100,10 +100,12 @@ RECALL: Final = DecisionKind(
     lambda _: False,
     lambda row: f"Only an accepted delivery can be recalled, and it is {row.state}.",
     carry_out,
+    chooses=True,
 )
 RESTORE: Final = DecisionKind(
     _is_restorable,
     lambda _: False,
     lambda _: "It was not recalled.",
     carry_out,
+    chooses=True,
 )

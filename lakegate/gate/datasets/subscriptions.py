@@ -59,21 +59,14 @@ def add_subscription(  # noqa: PLR0913 - a subscription has these parts
         raise InputError(f"a team is a name of 1 to {LONGEST_TEAM} printable characters")
     channels = tuple(sorted(set(to)))
     _check(on, audience, channels, quiet, digest)
-    before = next(
-        (
-            subscription
-            for subscription in dataset.subscriptions
-            if (subscription.team, subscription.audience) == (team, audience)
-        ),
-        None,
-    )
+    before = own_subscription(dataset, team, audience)
     since = before.since if before else now
     entry = Subscription(team, since, tuple(sorted(ALWAYS | set(on))), audience, channels, quiet, digest)
     if before == entry:
         return dataset
     others = [subscription for subscription in dataset.subscriptions if subscription is not before]
     if before is None and len(others) == MAX_SUBSCRIPTIONS:
-        raise InputError(f"{dataset.name} has {MAX_SUBSCRIPTIONS} subscriptions, and no line has more")
+        raise InputError(f"{dataset.name} has {MAX_SUBSCRIPTIONS} subscriptions, and no dataset has more")
     return _with(dataset, [*others, entry])
 
 
@@ -95,6 +88,12 @@ def _check(on: Iterable[str], audience: str, channels: tuple[str, ...], quiet: s
         raise InputError("quiet hours are two times of the day, UTC, such as 22:00-06:00")
     if not 1 <= digest <= LONGEST_DIGEST:
         raise InputError(f"a digest is sent every 1 to {LONGEST_DIGEST} hours")
+
+
+def own_subscription(dataset: DatasetState, team: str, audience: str) -> Subscription | None:
+    """A team's subscription of an audience; None where it has none."""
+    own = (each for each in dataset.subscriptions if (each.team, each.audience) == (team, audience))
+    return next(own, None)
 
 
 def remove_subscription(dataset: DatasetState, team: str, audience: str = "consumer") -> DatasetState:

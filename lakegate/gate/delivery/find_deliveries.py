@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -316,11 +316,14 @@ def _not_among(announced: Iterable[AnnouncedWorkload], deliveries: Iterable[Deli
     return (each for each in announced if not any(map(each.takes, keys)))
 
 
-def find_delivery(dependencies: Dependencies, name: str, among: int) -> Delivery:
+def find_delivery(
+    dependencies: Dependencies, name: str, among: int, fits: Callable[[Workload], bool] = lambda _: False
+) -> Delivery:
     """The delivery of a workload id, of its beginning (6 characters at least), or of a landing key.
 
-    A key selects the newest upload under it, never a replay: a replay keeps the name of its source. The beginning of an
-    id is looked up among the latest deliveries. Raises InputError where none is found, or several; UnreadableItem.
+    A key selects the newest delivery under it whose row `fits`; where none does, the newest upload, never a replay: a replay
+    keeps the name of its source. The beginning of an id is looked up among the latest deliveries. Raises InputError where none
+    is found, or several; UnreadableItem.
     """
     if len(name) == WHOLE_ID and _is_hex(name):
         return _by_id(dependencies, name.lower())
@@ -328,9 +331,9 @@ def find_delivery(dependencies: Dependencies, name: str, among: int) -> Delivery
     key = name.removeprefix(f"s3://{landing}/")
     same = [delivery for delivery in latest if delivery.key == key]
     if same:
-        return next((delivery for delivery in same if not _replayed(delivery)), None) or _original(
-            dependencies, same[0]
-        )
+        fitting = (delivery for delivery in same if delivery.row is not None and fits(delivery.row))
+        uploads = (delivery for delivery in same if not _replayed(delivery))
+        return next((each for some in (fitting, uploads) for each in some), None) or _original(dependencies, same[0])
     if len(name) >= len("a1b2c3") and _is_hex(name):
         same = [delivery for delivery in latest if delivery.id.startswith(name.lower())]
     if len(same) == 1:

@@ -413,6 +413,12 @@ def test_a_document_is_shown_as_it_was_published(lakegate: Lakegate) -> None:
             ["route", "add", "x", "shop", "--dataset", "none"],
             "choose a dataset of shop 1.0.0 with --dataset: `orders`",
         ),
+        (["route", "add", "x", "shop/none"], "choose a dataset of shop 1.0.0 with --dataset: `orders`"),
+        (["route", "add", "x", "shop/orders_v2"], "no version 2.x of the contract shop is published"),
+        (
+            ["route", "add", "x", "shop/orders_v1", "--line", "1"],
+            "`shop/orders_v1` names the dataset: leave out --dataset and --line",
+        ),
         (["route", "remove", "x"], "x/ has no route"),
         (
             ["route", "add", "/x", "shop"],
@@ -427,6 +433,14 @@ def test_what_is_missing_is_reported_in_one_sentence(lakegate: Lakegate, words: 
     result = lakegate(*words)
 
     assert (str(result.exception), result.stdout) == (expected, "")
+
+
+@pytest.mark.parametrize("dataset", ["shop/orders", "shop/orders_v1"])
+def test_a_route_names_its_dataset_as_other_commands_do(lakegate: Lakegate, dataset: str) -> None:
+    """With its contract, and with or without the major version."""
+    lakegate.ok("publish", lakegate.contract())
+
+    assert lakegate.ok("route", "add", "orders", dataset) == "Added: orders/ → shop/orders_v1 1.0.0 (active)\n"
 
 
 def test_a_route_is_removed(lakegate: Lakegate) -> None:

@@ -455,7 +455,7 @@ def test_a_line_that_is_not_known_names_those_that_are(filled: Lakegate, tmp_pat
     """As `log` and `verify` say it."""
     result = str(filled("get", "order", str(tmp_path / "x")).exception)
 
-    assert result.startswith("order is not a line; known are `shop/orders_v1`")
+    assert result == "order is not a dataset; similar are `shop/orders_v1`. Did you mean `orders`?"
 
 
 def test_the_quarantined_data_of_a_delivery_is_fetched(filled: Lakegate, tmp_path: Path) -> None:
@@ -477,3 +477,59 @@ def test_an_accepted_delivery_has_nothing_in_quarantine(filled: Lakegate, tmp_pa
 
     assert str(result.exception) == "nothing is in quarantine of orders/a.csv: all of it was accepted, or erased"
     assert not (tmp_path / "bad").exists()
+
+
+def test_a_dry_run_says_what_is_new_and_fetches_nothing(filled: Lakegate, tmp_path: Path) -> None:
+    """Accepted deliveries alone, with their rows, above a height or since a time, or what a folder lacks; the next command."""
+    folder = tmp_path / "data"
+    every, since = (filled.json("get", "orders_v1", "--dry-run", *words) for words in ((), ("--since", "0")))
+    filled.ok("get", "orders_v1", str(folder), "--since", "1")
+    there = sorted(folder.rglob("*"))
+    lacks = filled.json("get", "orders_v1", str(folder), "--dry-run")
+    nothing = filled.ok("get", "orders_v1", str(folder), "--dry-run", "--since", "0")
+    later = filled.ok("get", "orders_v1", "--dry-run", "--since", "2126-01-01")
+    words = filled.ok("get", "orders_v1", str(folder), "--dry-run").splitlines()
+
+    assert [(each["height"], each["rows"], each["files"], each["size"]) for each in every["deliveries"]] == [
+        (0, 4, 1, len(BODIES["a.csv"])),
+        (2, 4, 1, len(BODIES["b.csv"])),
+    ]
+    assert (every["folder"], every["since"], every["height"]) == (None, -1, 2)
+    assert [each["height"] for each in since["deliveries"]] == [2]
+    assert [each["height"] for each in lacks["deliveries"]] == [0]
+    assert nothing == f"Nothing of {LINE} is new above height 0.\n"
+    assert later == f"Nothing of {LINE} is new above height 2.\n"
+    assert [words[0].split()[:2], words[1].split()[0]] == [["height", "accepted"], "0"]
+    assert words[2:] == [f"Next: lakegate get {LINE} {folder} --since -1"]
+    assert sorted(folder.rglob("*")) == there
+
+
+def test_a_dry_run_says_what_is_not_current_any_more(filled: Lakegate, tmp_path: Path) -> None:
+    """What the folder has and would lose."""
+    folder = str(tmp_path / "data")
+    workload = filled.json("get", "orders_v1", folder)["deliveries"][0]["workload"]
+    filled.ok("recall", workload, "--reason", "the wrong month")
+    found = filled.json("get", "orders_v1", folder, "--dry-run")
+    words = filled.ok("get", "orders_v1", folder, "--dry-run").splitlines()
+
+    assert found["removed"] == [{"height": 0, "workload": workload, "not_current": "recalled"}]
+    assert (found["left_out"], found["deliveries"]) == (1, [])
+    assert words[1:] == [
+        "to be removed  height 0: it was recalled, and is not current any more",
+        "left out  1 delivery that is recalled or superseded: --all has everything",
+        f"Next: lakegate get {LINE} {folder} --since -1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["orders_v1"], "give the folder that the data goes to: lakegate get orders_v1 data/"),
+        (["orders/a.csv", "--quarantined"], "give the folder that the data goes to: lakegate get orders/a.csv data/"),
+        (["orders/a.csv", "--quarantined", "--dry-run"], "give the folder that the data goes to"),
+        (["orders/a.csv", "bad", "--quarantined", "--dry-run"], "--dry-run is of a dataset: "),
+    ],
+)
+def test_data_needs_a_folder(filled: Lakegate, words: list[str], expected: str) -> None:
+    """Only a dry run has none."""
+    assert str(filled("get", *words).exception).startswith(expected)

@@ -254,6 +254,24 @@ def test_teams_subscribe_and_leave(lakegate: Lakegate) -> None:
     ]
 
 
+def test_what_a_subscription_replaces_is_named(lakegate: Lakegate) -> None:
+    """The command states the whole of it: what the team had before is printed, unless nothing changes."""
+    lakegate.routed()
+    words = ("subscribe", "orders", "--as", "finance")
+    first = lakegate.json(*words, "--on", "rejected", "--quiet", "22:00-06:00")
+    second = lakegate.ok(*words, "--on", "accepted")
+    same = lakegate.json(*words, "--on", "accepted")
+    other = lakegate.json(*words, "--audience", "operator")
+    third = lakegate.json(*words)
+
+    assert second.splitlines()[1:] == [
+        "  finance: accepted, breaking, deprecated",
+        "  before it was finance: breaking, deprecated, rejected, not in 22:00-06:00",
+    ]
+    assert [each.get("replaced") for each in (first, same, other)] == [None] * 3
+    assert (third["replaced"]["team"], third["replaced"]["on"]) == ("finance", ["accepted", "breaking", "deprecated"])
+
+
 def test_a_deprecated_line_warns_new_subscribers_and_a_sunset_line_refuses_them(
     lakegate: Lakegate, pass_days: Callable[[int], None]
 ) -> None:

@@ -155,13 +155,20 @@ def test_an_anchor_that_differs_is_a_break(kept: Lakegate) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["log", "none_v1"], "none_v1 is not a line; known are `shop/orders_v1`"),
+        (["log", "none_v1"], "none_v1 is not a dataset; similar are `shop/orders_v1`"),
         (["verify", "orders_v1", "--anchor", "x"], "an anchor is HEIGHT=DIGEST"),
     ],
 )
 def test_what_is_missing_is_reported(kept: Lakegate, words: list[str], expected: str) -> None:
     """The known lines are named."""
     assert str(kept(*words).exception).startswith(expected)
+
+
+def test_before_anything_is_published_there_is_no_dataset_to_name(lakegate: Lakegate) -> None:
+    """The command that comes first is named."""
+    refused = str(lakegate("log", "orders").exception)
+
+    assert refused == "orders is not a dataset: no contract is published yet (lakegate publish)"
 
 
 def test_a_line_without_deliveries_is_empty(lakegate: Lakegate) -> None:

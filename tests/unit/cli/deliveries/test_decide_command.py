@@ -216,6 +216,63 @@ def test_an_accepted_delivery_is_recalled_and_restored(lakegate: Lakegate) -> No
     assert (lakegate.json("status", workload)["not_current"], reports) == (None, [0, 1])
 
 
+def test_a_landing_key_means_its_newest_accepted_delivery(lakegate: Lakegate) -> None:
+    """Also beside a newer rejected one; twice is once, and `restore` by the key takes back what was recalled."""
+    lakegate.routed()
+    first = lakegate.delivered()
+    second = lakegate.delivered(body=b"id,amount\na,1\nb,2\nc,3\ne,5\n")
+    lakegate.delivered(1, body=b"id,amount\n,1\nb,2\nc,3\nd,4\n")
+    asked = [
+        *[("recall", "orders/day.csv")] * 2,
+        ("restore", "orders/day.csv"),
+        ("recall", first),
+        ("recall", "orders/day.csv"),
+    ]
+    answers = [lakegate.json(*words, "--reason", REASON) for words in asked]
+
+    assert [each["workload"] for each in answers] == [second, second, second, first, second]
+    assert [each["not_current"] for each in answers] == ["recalled", "recalled", None, "recalled", "recalled"]
+    assert [each.get("changed_with") for each in answers] == [None] * 5
+
+
+def test_a_replay_that_was_accepted_is_recalled_by_its_key(lakegate: Lakegate) -> None:
+    """The upload itself was rejected; the replay has its key."""
+    lakegate.routed()
+    lakegate.delivered(1)
+    replay = lakegate.json("replay", "orders/day.csv")["workload"]
+    lakegate.answer(replay)
+
+    assert lakegate.json("recall", "orders/day.csv", "--reason", REASON)["workload"] == replay
+
+
+def test_what_a_recall_brings_back_is_named(lakegate: Lakegate) -> None:
+    """What the delivery had replaced is current again, unless a later one replaces it; restored, it leaves again."""
+    lakegate.routed(**{"schema:\n": "customProperties: [{property: lakegate, value: {replaces: delivery}}]\nschema:\n"})
+    first, second, third = (lakegate.delivered(body=b"id,amount\n%s,1\n" % name) for name in (b"a", b"b", b"c"))
+    why = ("--reason", REASON)
+    middle = lakegate.json("recall", second, *why)
+    lakegate.json("restore", second, *why)
+    recalled = lakegate.json("recall", "orders/day.csv", *why)
+    words = lakegate.ok("recall", third, *why).splitlines()
+    restored = lakegate.ok("restore", third, *why).splitlines()
+
+    (at,) = (each["at"] for each in lakegate.json("log", "orders_v1")["blocks"] if each.get("workload") == second)
+    assert "changed_with" not in middle
+    assert (recalled["workload"], recalled["changed_with"]) == (
+        third,
+        [{"workload": second, "height": 1, "at": at}],
+    )
+    assert words[1:3] == [
+        "Height 2 of shop/orders_v1 is not current: recalled.",
+        f"Current again: {second[:12]} of {at[:10]} (height 1)",
+    ]
+    assert restored[1:3] == [
+        "Height 2 of shop/orders_v1 is current.",
+        f"Not current any more: {second[:12]} of {at[:10]} (height 1)",
+    ]
+    assert lakegate.json("status", first)["not_current"] == "superseded"
+
+
 def test_a_recall_of_what_was_not_accepted_is_refused(lakegate: Lakegate) -> None:
     """Each refusal says what is wrong, and `restore` needs a reason or a file."""
     lakegate.routed()
@@ -226,7 +283,7 @@ def test_a_recall_of_what_was_not_accepted_is_refused(lakegate: Lakegate) -> Non
             workload,
             "--reason",
             REASON,
-        ): "only an accepted delivery can be recalled or restored, and it is QUARANTINED",
+        ): f"only an accepted delivery can be recalled or restored, and {workload[:12]} is QUARANTINED",
         ("restore", workload): "a delivery is restored with --reason, a lost object with a file that has its bytes",
         ("restore", workload, lakegate.file(b"x"), "--contract", "shop"): "--contract is for deliveries",
     }

@@ -145,7 +145,7 @@ def test_other_lines_and_states_are_left_alone(lakegate: Lakegate, failed: list[
     """A line that is not known is refused; another state selects none of these."""
     assert failed
     assert numbers(lakegate.json("replay", "--state", "QUARANTINED")) == (0, 0, 0)
-    assert "is not a line" in str(lakegate("replay", "--state", "FAILED", "--line", "elsewhere").exception)
+    assert "is not a dataset" in str(lakegate("replay", "--state", "FAILED", "--line", "elsewhere").exception)
 
 
 def test_one_that_is_refused_does_not_stop_the_others(lakegate: Lakegate) -> None:

@@ -417,7 +417,7 @@ def test_the_list_is_filtered_by_verdict_contract_and_day(lakegate: Lakegate) ->
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--contract", "shpo"], "shpo is not a line; known are `shop/orders_v1`, "),
+        (["--contract", "shpo"], "shpo is not a dataset; similar are `shop/orders_v1`. Did"),
         (["x.csv", "--verdict", "rejected"], "--verdict, --contract and --day choose from the list"),
         (["x.csv", "--contract", "shop"], "--contract is for --api: here the name alone is enough"),
     ],
@@ -584,8 +584,16 @@ def test_a_duplicate_names_the_delivery_that_brought_the_content_first(
     assert result["duplicate_of"] == {"workload": first, "key": "orders/first.csv", "at": row.pin.judging_time}
     before = f"the very same content was accepted before: orders/first.csv, taken in {at}, workload {first}"
     assert result["reasons"] == [f"duplicate-content: {before}"]
-    assert f"duplicate-content: {before}" in lakegate.ok("reasons", again)
     assert lakegate.json("status", first)["duplicate_of"] is None
+    words = lakegate.ok("reasons", again).splitlines()
+    about = "orders/again.csv as orders, contract shop 1.0.0"
+    measured = [f"{about}, in 0.0 s", "Checks: 3 passed"]
+    assert words == [
+        f"orders/again.csv (workload {again})",
+        *(["Rejected: no row was measured", about] if at_the_door else ["Rejected: 4 rows", *measured]),
+        f"duplicate-content: {before}",
+        f"The data is at {result['where'][0]}",
+    ]
 
 
 @pytest.mark.parametrize("is_lost", [True, False], ids=["deleted", "behind a delete marker"])

@@ -99,7 +99,7 @@ def test_what_cannot_be_delivered_is_refused_with_the_reason(
 
 
 def test_without_an_address_it_is_the_api_of_the_stack(server: Server, lakegate: Lakegate, file: Path) -> None:
-    """Which the stack names among its outputs; the next command asks that stack, too."""
+    """Which the stack names among its outputs; the next command asks that stack for the reasons."""
     outputs = {"ApiUrl": {"Value": server.url}}
     template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": outputs}
     lakegate.clients["cloudformation"].create_stack(StackName="shop", TemplateBody=json.dumps(template))
@@ -110,7 +110,7 @@ def test_without_an_address_it_is_the_api_of_the_stack(server: Server, lakegate:
     (upload,) = server.api.env.uploads
     assert (ended.exit_code, ended.stdout.splitlines()[-1]) == (
         1,
-        f"Next: lakegate status {upload.workload} --stack shop",
+        f"Next: lakegate reasons {upload.workload} --stack shop",
     )
 
 

@@ -165,6 +165,37 @@ def test_options_of_a_column(given_: Any, text: str | None) -> None:
     assert (found and write_document(found)) == text
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "unit", "parts"),
+    [
+        (1_764_460_800, 1_764_547_199, "seconds", 1),
+        (1_764_460_800_000, 1_764_547_199_000, "milliseconds", 10**3),
+        (1_764_460_800_000_000, 1_764_547_199_000_000, "microseconds", 10**6),
+        (1_764_460_800_000_000_000, 1_764_547_199_000_000_000, "nanoseconds", 10**9),
+    ],
+)
+def test_times_that_are_numbers_have_the_bounds_of_dates(low: int, high: int, unit: str, parts: int) -> None:
+    """A file of one day says nothing of the next one, whose numbers are all larger."""
+    found = options(column(kind="integer", low=str(low), high=str(high)), is_key=False)
+
+    assert found is not None
+    assert write_document(found) == (
+        f"minimum: {1_704_067_200 * parts}  # suggested: as {unit} since 1970 the first of 100 is in 2025\n"
+        f"maximum: {2_082_672_000 * parts}  # suggested: as {unit} since 1970 the last of 100 is in 2025\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1_000_000_000, 4_000_000_000), (1, 1_764_547_199_000), (1_764_460_800, 10**11), (-5, 5)]
+)
+def test_other_whole_numbers_are_no_times(low: int, high: int) -> None:
+    """Numbers of accounts, and counts: their bounds are those of numbers."""
+    found = options(column(kind="integer", low=str(low), high=str(high)), is_key=False)
+
+    assert found is not None
+    assert "since 1970" not in write_document(found)
+
+
 def test_a_key_grows_without_a_maximum() -> None:
     """Numbers of a key count upwards."""
     found = options(column(kind="integer", low="1", high="9"), is_key=True)

@@ -215,7 +215,7 @@ def test_commands_name_lines_by_the_id_of_a_version(api: Api) -> None:
     assert dataset_named(dependencies, f"{ID}/weather_record_v1") == line
     assert datasets_fitting(dependencies, f"{CONTRACT}-1.0.1") == {line}
     for name in (f"{CONTRACT}-3.0.0", f"{ID}/weather_record_v2"):
-        with pytest.raises(InputError, match="is not a line"):
+        with pytest.raises(InputError, match="is not a dataset"):
             dataset_named(dependencies, name)
 
 

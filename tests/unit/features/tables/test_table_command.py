@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,6 +161,32 @@ def test_a_state_that_a_table_does_not_keep_is_named(tabled: Lakegate) -> None:
         "the table of shop/orders_v1 has no snapshot of then: the first that it keeps is of height 0, "
         "2027-01-15T08:00:00.000000Z; `lakegate log shop/orders_v1` names every delivery"
     )
+
+
+def test_whole_numbers_with_gaps_stay_whole_in_pandas(tabled: Lakegate) -> None:
+    """And decimals stay decimals: the frame has the types of Arrow. The statement runs on a table as pyiceberg has it."""
+    add_table(tabled)
+    text = tabled.json("table", "orders", "--for", "pandas", "--height", "0")["statements"]["pandas"]
+    rows = pa.table({"id": pa.array([2**53 + 1, None]), "price": pa.array([Decimal("1.10"), None])})
+    asked: list[dict[str, Any]] = []
+
+    class Scanned:
+        def load_table(self, _name: str) -> Scanned:
+            return self
+
+        def scan(self, **wanted: Any) -> Scanned:
+            asked.append(wanted)
+            return self
+
+        def to_pandas(self, **given_: Any) -> Any:
+            return rows.to_pandas(**given_)
+
+    own: dict[str, Any] = {"load_catalog": lambda *_, **__: Scanned()}
+    exec(text.replace("from pyiceberg.catalog import load_catalog\n", ""), own)  # noqa: S102 - a statement of our own
+
+    assert asked == [{"snapshot_id": 11}]
+    assert [str(each) for each in own["frame"].dtypes] == ["int64[pyarrow]", "decimal128(3, 2)[pyarrow]"]
+    assert own["frame"]["id"][0] == 2**53 + 1
 
 
 def test_a_table_without_deliveries_has_its_statements_already(tabled: Lakegate) -> None:

@@ -92,16 +92,16 @@ def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> No
             "lines_v1 is more than one dataset: `orders/lines_v1`, `shop/lines_v1`, `store/lines_v1`; give one of them",
         ),
         ("_unrouted", "_unrouted is more than one dataset: "),
-        ("stocks", "stocks is not a line; known are `longer-name/heads_v1`, "),
-        ("shop/orders_v3", "shop/orders_v3 is not a line; known are "),
+        ("stocks", "stocks is not a dataset; similar are `store/stock_v1`. Did you mean `stock`?"),
+        ("shop/orders_v3", "shop/orders_v3 is not a dataset; similar are `shop/orders_v1`, `shop/orders_v2`"),
         (
             "wide-of",
             "wide-of is the beginning of more than one dataset: `wide-office/a_v1`, `wide-office/b_v1`; give one",
         ),
-        ("wide-of/c", "wide-of/c is not a line; known are "),
-        ("wide", "wide is not a line; known are "),
-        ("", " is not a line; "),
-        ("\udcff", "\udcff is not a line; "),
+        ("wide-of/c", "wide-of/c is not a dataset; similar are `wide-office/"),
+        ("wide", "wide is not a dataset; "),
+        ("", " is not a dataset; known are `longer-name/heads_v1`, "),
+        ("\udcff", "\udcff is not a dataset; "),
         ("x" * 3_000, "xxx"),
     ],
 )
@@ -117,3 +117,12 @@ def test_a_name_that_is_close_to_a_line_is_answered_with_that_line() -> None:
     """A slip of the keyboard costs one look."""
     with pytest.raises(InputError, match="Did you mean `stock`\\?"):
         dataset_named(env().dependencies, "stcok")
+
+
+@pytest.mark.parametrize("name", ["", "elsewhere", "2026-01-04x"])
+def test_days_without_a_route_are_not_listed_as_datasets(name: str) -> None:
+    """Who misspells a dataset looks for one."""
+    with pytest.raises(InputError) as refused:
+        dataset_named(env().dependencies, name)
+
+    assert "_unrouted" not in str(refused.value)

@@ -184,8 +184,8 @@ def test_only_what_is_accepted_is_recalled_and_only_what_was_recalled_restored()
     """Decisions that are legal say so before."""
     env, (good, bad) = filled(b"good:1", b"bad:1")
     for row, act, refusal in (
-        (bad, recall, "only an accepted delivery can be recalled or restored, and it is QUARANTINED"),
-        (good, restore, "it was not recalled"),
+        (bad, recall, f"only an accepted delivery can be recalled or restored, and {bad.id[:12]} is QUARANTINED"),
+        (good, restore, f"{good.id[:12]} was not recalled"),
     ):
         with pytest.raises(InputError, match=refusal):
             drive(env.dependencies, act(env.dependencies, row.id, REASON))
