@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, wraps
+from itertools import count
 from pathlib import Path
 from secrets import token_hex
 from types import MappingProxyType, SimpleNamespace
@@ -183,6 +184,12 @@ def next_command(*words: str, of: Collection[str] = ("stack", "local", "api"), t
             )
             given += [*name, *([] if isinstance(one, bool) else [str(one)])]
     return f"{title}: {shlex.join(given)}"
+
+
+def name_rows_file(suffix: str | None, taken: Iterable[str]) -> str:
+    """The name that a next command gives to a file of failing rows: none of a delivered file, which it would overwrite."""
+    names = {each.rpartition("/")[2] for each in taken}
+    return next(name for number in count() if (name := f"bad{number or ''}{suffix or '.csv'}") not in names)
 
 
 # ---- Confirmation of effects ----

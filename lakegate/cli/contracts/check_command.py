@@ -24,6 +24,7 @@ from lakegate.cli.command_runner import (
     CommandResult,
     command,
     interruptible_folder,
+    name_rows_file,
     next_command,
     render,
     usable,
@@ -245,9 +246,8 @@ def _next(refused: list[Report], *, wrote_rows: bool) -> Iterator[str]:
         yield next_command("lakegate", "explain", first.id if first.kind == "file" else first.kind, of=())
     elif not wrote_rows:
         given = {each.name or "" for each in click.get_current_context().command.params} - {"show_all", "page", "form"}
-        yield next_command(
-            "lakegate", "check", "--failures", f"bad{blamed.plan.storage.rows_suffix or '.csv'}", of=given
-        )
+        file = name_rows_file(blamed.plan.storage.rows_suffix, blamed.files)
+        yield next_command("lakegate", "check", "--failures", file, of=given)
 
 
 def _in_words(judged: list[tuple[Report, tuple[str, ...]]], more: Iterable[str], *, show_all: bool) -> Iterator[Word]:

@@ -22,6 +22,7 @@ from lakegate.cli.command_runner import (
     facade_command,
     gate_command,
     interruptible_folder,
+    name_rows_file,
     next_command,
     usable,
     write_text,
@@ -380,7 +381,7 @@ def _repair(one: DeliveryStatus, measured: Report, rows: Path | None) -> Iterato
         yield f"Corrected: by the delivery {one.corrected_by.in_words}"
         return
     is_whole = one.state is State.QUARANTINED
-    file = f"bad{suffix or '.csv'}" if is_whole else "FILE"
+    file = name_rows_file(suffix, [one.key]) if is_whole else "FILE"
     if not is_whole and measured.result.shares is not None:
         yield next_command("lakegate", "get", "--quarantined", workload, "bad")
     elif rows is not None and rows.suffixes[-1:] == [suffix] and not rows.name.endswith(".excel.csv"):

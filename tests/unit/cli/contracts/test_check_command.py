@@ -217,6 +217,16 @@ def test_the_next_command_has_what_was_given() -> None:
 
 
 @pytest.mark.usefixtures("folder", "rejected")
+def test_the_next_command_overwrites_no_file_that_was_checked() -> None:
+    """A file that is itself called so: the command would be refused."""
+    Path("bad.csv").write_text("order_id,customer_id,amount\n")
+
+    assert lakegate("bad.csv").stdout.splitlines()[-1] == (
+        "Next: lakegate check --failures bad1.csv --contract shop.yaml bad.csv"
+    )
+
+
+@pytest.mark.usefixtures("folder", "rejected")
 def test_all_shows_every_check() -> None:
     """With --all the checks that passed stand below the failures, each by itself."""
     shown = re.findall(r"^(?:fail|pass|skip)  .*$", lakegate("a.csv", "--all").stdout, re.MULTILINE)
