@@ -55,8 +55,8 @@ def test_the_commands_of_the_loop_lead_to_each_other(lakegate: Lakegate, rejecte
     result = lakegate.ok("deliver", "--corrects", "orders/bad.csv", str(rows))
 
     following = [
-        f"Next: lakegate reasons {rejected[:12]} --rows bad.csv",
-        f"Corrected: lakegate deliver --corrects {rejected[:12]} bad.csv",
+        f"Next: lakegate reasons {rejected[:12]} --rows bad1.csv",  # not over the file that was delivered
+        f"Corrected: lakegate deliver --corrects {rejected[:12]} bad1.csv",
     ]
     assert [reasons[-2:], *others] == [following] * 3
     assert written[-1] == f"Corrected: lakegate deliver --corrects {rejected[:12]} {rows}"

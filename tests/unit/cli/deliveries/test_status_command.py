@@ -151,7 +151,7 @@ def test_reasons_are_written_to_pass_on(lakegate: Lakegate, tmp_path: Path) -> N
         r"<dt>Taken in</dt><dd>[-0-9]{10} [:0-9]{8} UTC</dd>\s<dt>Completed</dt><dd>[-0-9]{10} [:0-9]{8} UTC, after",
         text,
     )
-    assert result.splitlines()[-2] == f"Next: lakegate reasons {workload[:12]} --rows bad.csv"
+    assert result.splitlines()[-2] == f"Next: lakegate reasons {workload[:12]} --rows bad1.csv"
 
 
 def test_failing_rows_are_fetched_whole(lakegate: Lakegate, tmp_path: Path) -> None:
