@@ -118,7 +118,8 @@ def test_the_reasons_name_rule_field_and_rows(lakegate: Lakegate) -> None:
         "Rejected: 4 rows, 1 of them breaks a rule\norders/bad.csv as orders, contract shop 1.0.0, in 0.0 s\n"
         "Checks: 2 passed, 1 failed\n"
     ) in result
-    assert f"\nNext: lakegate reasons {workload[:12]} --rows bad1.csv\n" in result  # it would overwrite the delivered file
+    # bad.csv would overwrite the file that was delivered
+    assert f"\nNext: lakegate reasons {workload[:12]} --rows bad1.csv\n" in result
     assert f"The data is at s3://{LAKE}/quarantine/shop/orders_v1/" in result
 
 
