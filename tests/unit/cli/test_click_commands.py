@@ -20,7 +20,7 @@ def usage_error(*words: str) -> str:
         (("waive",), "Error: Missing: 'WORKLOAD', '--reason', '--expires'."),
         (("waive", "orders/day.csv"), "Error: Missing: '--reason', '--expires'."),
         (("waive", "orders/day.csv", "--expires", "2027-01-31"), "Error: Missing option '--reason'."),
-        (("route", "add"), "Error: Missing: 'PREFIX', 'CONTRACT'."),
+        (("route", "add"), "Error: Missing: 'PREFIX', 'CONTRACT|DATASET'."),
     ],
 )
 def test_everything_that_is_missing_is_named_at_once(words: tuple[str, ...], message: str) -> None:
