@@ -1,7 +1,7 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library and `local_emr.guard` only that environment's packages can be imported here. Seventeen things differ
-from the program `ministack`, thirteen of them by its private names, so its version is pinned exactly.
+Beside the standard library and `local_emr.guard` only that environment's packages can be imported here. Eighteen things differ
+from the program `ministack`, fourteen of them by its private names, so its version is pinned exactly.
 
 * Only programs that know the secret of this start are served (`local_emr.guard`), no pages: functions are code that runs here.
 
@@ -17,6 +17,7 @@ from the program `ministack`, thirteen of them by its private names, so its vers
   the checksum of the source, and knows the condition of other writes only.
 * A read of an object obeys `Range` with a version id, too: ministack sends the whole version, and readers of ends of files find
   them damaged.
+* What a key encrypts is not made where the key's policy does not let the service use it (`key_uses.py`): ministack reads none.
 * IAM's simulator of policies reads the context of its request: conditions of policies ask for it.
 * An alarm over a formula is one over the first of its metrics: ministack refuses formulas, and evaluates no alarm.
 * A function in a VPC reaches the services that have an endpoint there, and no others: connections to them are not answered, as
@@ -101,6 +102,12 @@ def main(descriptor: int) -> None:
     for action, position in (("create", 1), ("update", 2)):
         handlers[action] = placed(handlers[action], position, functions)
     runtime.Worker._spawn = confined(runtime.Worker._spawn, networks, unanswered())  # noqa: SLF001 - likewise
+    uses, keys = import_module("key_uses"), import_module("ministack.services.kms")
+    for kind in uses.KEY_OF:
+        if (handlers := provisioners._RESOURCE_HANDLERS.get(kind)) is not None:  # noqa: SLF001 - likewise
+            handlers["create"] = uses.refusing(
+                handlers["create"], kind, key_policy(keys), os.environ["MINISTACK_REGION"]
+            )
     if ADDRESS in os.environ:
         application = import_module("application")
         made = application.handlers(Path(os.environ[ADDRESS]), os.environ["MINISTACK_REGION"])
@@ -292,6 +299,16 @@ def placed(handler: Callable[..., Any], position: int, functions: Any) -> Callab
         return name, attributes
 
     return handled
+
+
+def key_policy(keys: Any) -> Callable[[str], tuple[str, Any] | None]:  # noqa: ANN401 - ministack's module
+    """The account and the policy of a key by its ARN."""
+
+    def found(arn: str) -> tuple[str, Any] | None:
+        record = keys._resolve_key(arn)  # noqa: SLF001 - see above
+        return None if record is None else (record["Arn"].split(":")[4], record["Policy"])
+
+    return found
 
 
 def unanswered() -> str:
