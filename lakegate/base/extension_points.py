@@ -78,8 +78,10 @@ EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
         "boto3": "aws",
         "botocore": "aws",
         "cryptography": "aws",
+        "deltalake": "delta",
         "py4j": "spark",
         "pydeequ": "spark",
+        "pyiceberg": "iceberg",
         "pyspark": "spark",
     }
 )

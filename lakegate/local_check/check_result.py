@@ -170,6 +170,8 @@ class CheckedFile:
     """Null where the file cannot be read, of an object of S3, and of a table."""
     etag: str = omit_default("")
     """The ETag of an object of S3; files have none."""
+    snapshot: str = omit_default("")
+    """Of a table of Iceberg the id of the snapshot that was judged, of Delta the version; others have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,7 +446,7 @@ def _file(file: DataFile) -> CheckedFile:
             digest = file_digest(opened, "sha256").hexdigest()
             return CheckedFile(file.shown, opened.tell(), digest)
     except OSError:
-        return CheckedFile(file.shown, None, None)
+        return CheckedFile(file.shown, None, None, snapshot=file.snapshot)
 
 
 def _check(report: Report, outcome: CheckOutcome, metric: str | None, by: MeasuringTechnology | None) -> CheckDetails:

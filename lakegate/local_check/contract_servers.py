@@ -1,4 +1,4 @@
-"""The data of a contract's own server, for `lakegate check --server`."""
+"""The data of a contract's own server, for `lakegate check --server`, and of a table, for `--table`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from lakegate.base.text import join_words, plural
 from lakegate.contract.contract_model import Contract, Dataset, Server
 from lakegate.contract.file_formats import Storage
 from lakegate.local_check.data_files import DataFile
+from lakegate.local_check.table_data import PARQUET, write_table
 
 POINT: Final = "servers"
 
@@ -31,30 +32,52 @@ ReadServer = Callable[[Server, Contract, Sequence[Dataset], Path], Mapping[str, 
 that it writes; nothing that grows with the data is kept in memory. Raises InputError, SetUpError."""
 
 
-def served_tables(
-    contract: Contract, name: str, dataset: str | None, folder: Path
-) -> tuple[Contract, Mapping[str, list[DataFile]]]:
-    """The files of each dataset, or of one, on a server of the contract, and the contract as they are judged.
+@dataclass(frozen=True, slots=True)
+class ServedData:
+    """The data of datasets of a contract that stands elsewhere than in files of a delivery."""
 
-    InputError where they cannot be read.
-    """
+    data: Mapping[str, DataOnServer]
+
+    @property
+    def files(self) -> Mapping[str, list[DataFile]]:
+        """The files of each dataset."""
+        return {name: data.files for name, data in self.data.items()}
+
+    def judged_by(self, contract: Contract) -> Contract:
+        """The contract, or another version of it, with the format that the files of each dataset have."""
+        storages = {name: data.storage for name, data in self.data.items() if data.storage is not None}
+        datasets = (replace(each, storage=storages.get(each.name, each.storage)) for each in contract.datasets)
+        return replace(contract, datasets=tuple(datasets))
+
+
+def served_tables(contract: Contract, name: str, dataset: str | None, folder: Path) -> ServedData:
+    """The data of each dataset, or of one, on a server of the contract. InputError where it cannot be read."""
     server = _named(contract, name)
-    datasets = [each for each in contract.datasets if dataset in {None, each.name}]
-    if not datasets:
-        known = join_words([each.name for each in contract.datasets])
-        raise InputError(f"the contract has no dataset {dataset}: choose one with --dataset ({known})")
     if server.type not in names(POINT):
         raise InputError(
             f"the server {server.name} is of the type {server.type or 'none'}, which is not read: export its tables as Parquet "
             f"or CSV and name the files; types that are read: {join_words(names(POINT))}"
         )
     read: ReadServer = load_extension(POINT, server.type)
-    servers = read(server, contract, datasets, folder)
-    storages = {each: data.storage for each, data in servers.items() if data.storage is not None}
-    written = tuple(
-        replace(each, storage=storages[each.name]) if each.name in storages else each for each in contract.datasets
-    )
-    return replace(contract, datasets=written), {each: data.files for each, data in servers.items()}
+    return ServedData(read(server, contract, _chosen(contract, dataset), folder))
+
+
+def named_table(contract: Contract, name: str, snapshot: str | None, dataset: str | None, folder: Path) -> ServedData:
+    """A table as the data of the contract's dataset, or of the one that is chosen. InputError where it cannot be read."""
+    datasets = _chosen(contract, dataset)
+    if len(datasets) != 1:
+        known = join_words([each.name for each in datasets]) or "none"
+        raise InputError(f"--table is the data of one dataset: choose it with --dataset ({known})")
+    file = write_table(name, snapshot, folder / "table.parquet")
+    return ServedData({datasets[0].name: DataOnServer([file], PARQUET)})
+
+
+def _chosen(contract: Contract, dataset: str | None) -> list[Dataset]:
+    datasets = [each for each in contract.datasets if dataset in {None, each.name}]
+    if not datasets:
+        known = join_words([each.name for each in contract.datasets])
+        raise InputError(f"the contract has no dataset {dataset}: choose one with --dataset ({known})")
+    return datasets
 
 
 def without_files(contract: Contract) -> InputError:

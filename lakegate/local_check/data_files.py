@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 # ---- Files of a delivery as a person names them ----
 
 
+TABLE_FOLDERS = ("_delta_log", "metadata")
+"""Of a table of Delta, and of Iceberg."""
+METADATA_SUFFIXES = (".metadata.json", ".metadata.json.gz")
 MARKERS = ("_", ".")
 """Beginnings of names that writers put beside their data: `_SUCCESS`, `_temporary`, `.part-0.crc`."""
 
@@ -49,6 +52,8 @@ class DataFile:
     """The version of an object of S3; None of a file."""
     label: str | None = None
     """The name in results, where it is not `name`."""
+    snapshot: str = ""
+    """Of a table: the snapshot whose rows these are, or the version."""
 
     @property
     def shown(self) -> str:
@@ -114,7 +119,30 @@ def _located(file: str, names: Mapping[str, str], contract: Contract) -> str | N
     return None
 
 
+def table_format_of(name: str) -> str | None:
+    """The format of the table whose folder, or whose metadata file, this is: `delta`, `iceberg`, or None where it is neither."""
+    if name.endswith(METADATA_SUFFIXES):
+        return "iceberg"
+    if name.startswith("s3://"):
+        from lakegate.local_check.data_in_s3 import names_in  # noqa: PLC0415 - boto3, for objects alone
+
+        log, metadata = (names_in(f"{name}/{each}") for each in TABLE_FOLDERS)
+    else:
+        log, metadata = (_names_in(Path(name, each)) for each in TABLE_FOLDERS)
+    if log:
+        return "delta"
+    return "iceberg" if any(each.endswith(METADATA_SUFFIXES) for each in metadata) else None
+
+
+def _names_in(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir()] if folder.is_dir() else []
+
+
 def _paths(name: Path) -> list[Path]:
+    if name.is_dir() and (format_ := table_format_of(str(name))) is not None:
+        raise InputError(
+            f"{name} is a table ({format_}), of which only some files are current: read it with --table instead"
+        )
     if name.is_dir():
         inside = (path.relative_to(name) for path in name.rglob("*") if path.is_file())
         paths = sorted(name / path for path in inside if not any(part.startswith(MARKERS) for part in path.parts))

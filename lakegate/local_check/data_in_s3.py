@@ -5,6 +5,7 @@ Profile, region and endpoint are boto3's own settings: `AWS_PROFILE`, `AWS_REGIO
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -42,6 +43,14 @@ def pin_objects(name: str, markers: tuple[str, ...]) -> list[PinnedObject]:
             [key] if key and not key.endswith("/") and not has_magic(key) else list(_listed(name, bucket, key, markers))
         )
         return [_pin(bucket, key) for key in keys]
+
+
+def names_in(folder: str) -> list[str]:
+    """The names of the objects directly in a folder, `s3://BUCKET/FOLDER`. Raises as `pin_objects`."""
+    bucket, _, key = folder.removeprefix("s3://").partition("/")
+    with _errors_of_s3(folder, bucket):
+        pages = _client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{key}/", Delimiter="/")
+        return [each["Key"].rpartition("/")[2] for page in pages for each in page.get("Contents", [])]
 
 
 def _listed(name: str, bucket: str, key: str, markers: tuple[str, ...]) -> Iterator[str]:
@@ -84,6 +93,30 @@ def _pin(bucket: str, key: str) -> PinnedObject:
         raise InputError(f"{name} is archived ({found['StorageClass']}): restore it first (`aws s3api restore-object`)")
     version = found.get("VersionId")
     return PinnedObject(bucket, key, found["ContentLength"], found["ETag"], None if version == "null" else version)
+
+
+def access_to_s3() -> dict[str, str]:
+    """Region, endpoint and credentials of boto3 for libraries with clients of their own, by names of environment variables.
+
+    Raises SetUpError.
+    """
+    try:
+        session = boto3.Session()
+        found = session.get_credentials()
+        credentials = found.get_frozen_credentials() if found is not None else None
+    except BotoCoreError as error:
+        kind = type(error).__name__
+        raise SetUpError(f"S3 cannot be read: {SENTENCES.get(kind, f'boto3 has no credentials ({kind})')}") from None
+    if credentials is None:
+        raise SetUpError(f"S3 cannot be read: {SENTENCES['NoCredentialsError']}")
+    settings = {
+        "AWS_REGION": session.region_name or "us-east-1",
+        "AWS_ENDPOINT_URL": os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"),
+        "AWS_ACCESS_KEY_ID": credentials.access_key,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+        "AWS_SESSION_TOKEN": credentials.token,
+    }
+    return {name: value for name, value in settings.items() if value}
 
 
 @cache

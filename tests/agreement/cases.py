@@ -104,11 +104,13 @@ def _as_upserts(keys: Sequence[str]) -> bytes:
     return written(table, Storage(Format.PARQUET))
 
 
-def case_of(seed: int) -> Case:
-    """The case of a seed."""
+def case_of(seed: int, form: Format | None = None) -> Case:
+    """The case of a seed; with `form`, one of that format."""
     draw, refused = random.Random(f"lakegate/{seed}"), 0
     while True:
         settings = extension(draw)
+        if form is not None and settings["format"] != form.value:
+            continue
         fields = fields_of(draw, settings["format"])
         found, removed = _compiled(document(draw, fields, settings))
         refused += removed

@@ -10,18 +10,23 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from pyiceberg.catalog.sql import SqlCatalog
 
 from infra.setup.environments import install
 from infra.setup.jars import install_jars, sound
 from lakegate.base.extension_points import TOOLS
+from lakegate.cli.main import app
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import path_of
+from lakegate.features.table_readers.iceberg_reader import write_table
 from lakegate.features.tables.iceberg_tables import IcebergTables
 from lakegate.features.tables.keep_table import ShownState, TableSnapshot, table_name
 from lakegate.features.tables.table_description import MOST_AGE, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
+from lakegate.local_check.table_data import TablePlace
 from lakegate.spark.local_spark import FOLDER, Jar, java_home
 from tests.deliveries.typed import plan_in, typed_files
 from tests.engine.formats import stored
@@ -157,3 +162,68 @@ def test_three_programs_read_equal_rows_of_every_type(tmp_path: Path) -> None:
     assert by_pyiceberg == [row | {"items": row["items"] or []} for row in expected]
     assert by_duckdb == expected
     assert by_spark == expected
+
+
+WRITE = """\
+import json, sys
+from pyspark.sql import SparkSession
+spark = (
+    SparkSession.builder.master("local[1]").config("spark.jars", sys.argv[2]).config("spark.ui.enabled", "false")
+    .config("spark.sql.extensions", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
+    .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog").config("spark.sql.catalog.lake.type", "hadoop")
+    .config("spark.sql.catalog.lake.warehouse", sys.argv[1]).getOrCreate()
+)
+for version in (2, 3):
+    name = f"lake.shop.orders{version}"
+    spark.sql(
+        f"CREATE TABLE {name} (id BIGINT, state STRING, n INT) USING iceberg TBLPROPERTIES ('format-version' = '{version}', "
+        "'write.delete.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read')"
+    )
+    spark.sql(f"INSERT INTO {name} VALUES (1, 'new', 1), (2, 'BAD', 2), (3, 'paid', 3)")
+    spark.sql(f"DELETE FROM {name} WHERE id = 2")
+    spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD bucket(4, id)")
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN state TO status")
+    spark.sql(f"ALTER TABLE {name} ALTER COLUMN n TYPE BIGINT")
+    spark.sql(f"ALTER TABLE {name} ADD COLUMN added STRING")
+    spark.sql(f"INSERT INTO {name} VALUES (4, 'sent', 4000000000, 'x'), (5, 'done', 5, 'y')")
+    spark.sql(f"UPDATE {name} SET status = 'paid' WHERE id = 5")
+
+"""
+GATE = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: shop
+name: Shop
+version: 1.0.0
+status: active
+schema:
+- name: orders
+  properties:
+  - {name: id, logicalType: integer, required: true, primaryKey: true, primaryKeyPosition: 1}
+  - {name: status, logicalType: string, logicalTypeOptions: {pattern: "^[a-z]+$"}}
+  - {name: n, logicalType: integer}
+  - {name: added, logicalType: string}
+"""
+
+
+def test_a_table_of_spark_is_judged_as_spark_reads_it(tmp_path: Path) -> None:
+    """With deletes of rows (files of positions, and deletion vectors of version 3), other schemas and other partitions."""
+    runtime, document = TOOLS / "iceberg", tmp_path / "shop.odcs.yaml"
+    document.write_text(GATE)
+    if not sound(runtime / FOLDER, (RUNTIME,)):
+        install_jars(runtime, java_home(), (RUNTIME,))
+    answered(Path(sys.executable), f"{WRITE}\nrows = []", str(tmp_path / "lake"), str(runtime / FOLDER / RUNTIME.file))
+    for version in (2, 3):
+        file = tmp_path / f"rows{version}.parquet"
+        write_table(TablePlace(f"{tmp_path}/lake/shop/orders{version}"), file)
+        rows = sorted(pq.read_table(file).to_pylist(), key=lambda row: row["id"])
+
+        assert rows == [
+            {"id": 1, "status": "new", "n": 1, "added": None},
+            {"id": 3, "status": "paid", "n": 3, "added": None},
+            {"id": 4, "status": "sent", "n": 4_000_000_000, "added": "x"},
+            {"id": 5, "status": "paid", "n": 5, "added": "y"},
+        ]
+        words = ["check", "--contract", str(document), "--table", f"{tmp_path}/lake/shop/orders{version}", "--json"]
+        ended = CliRunner().invoke(app, words)
+        assert (ended.exit_code, json.loads(ended.stdout)["verdict"]) == (0, "accepted"), ended.output

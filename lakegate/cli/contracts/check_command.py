@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import partial
 from importlib import import_module
@@ -38,7 +38,7 @@ from lakegate.library.contract_files import ParentPlaces, plan_of
 from lakegate.local_check import check_result
 from lakegate.local_check.check_data import EngineName, LocalDelivery, decided_by_status, judge_delivery
 from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument, VerdictBeside, against, earlier, lines
-from lakegate.local_check.contract_servers import served_tables, without_files
+from lakegate.local_check.contract_servers import ServedData, named_table, served_tables, without_files
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report.delivery_report import Report, progress
 from lakegate.report.verdict_text import WORDS, CheckedDelivery, print_wrapped, show
@@ -96,6 +96,14 @@ SERVER = (
     "A server of the contract, by its name: its data is read and checked, where no file is named. Credentials are those of the"
     " environment."
 )
+TABLE = (
+    "A table of Iceberg or Delta whose current rows are checked, where no file is named: its folder, also as s3://BUCKET/FOLDER,"
+    " a file *.metadata.json, or CATALOG.NAMESPACE.TABLE of a catalog that pyiceberg's configuration describes."
+)
+SNAPSHOT = (
+    "Of --table, another state than the current one: of Iceberg the id of a snapshot, or the name of a branch or tag; of Delta a"
+    " version."
+)
 VALUES = (
     "Show failing values, or their shapes. On a terminal values of local files are shown, unless a report or failing rows are"
     " written; everywhere else shapes."
@@ -114,11 +122,45 @@ class CheckExit(IntEnum):
     UNDECIDED = 3
 
 
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """What a person has named as data: files, a server of the contract, or a table."""
+
+    files: list[str]
+    server: str | None
+    table: str | None
+    snapshot: str | None
+
+    @property
+    def is_files(self) -> bool:
+        """Whether files alone are named."""
+        return bool(self.files) and self.server is self.table is self.snapshot is None
+
+    @property
+    def asked(self) -> list[str]:
+        """The files, or what was named instead."""
+        return self.files or [self.table if self.table is not None else f"--server {self.server}"]
+
+    def read(self, contract: Contract, dataset: str | None, folder: Path) -> ServedData:
+        """The data of the server, or of the table. Raises InputError, SetUpError."""
+        if bool(self.files) + (self.server is not None) + (self.table is not None) > 1:
+            raise InputError("name files, a server with --server, or a table with --table")
+        if self.table is not None:
+            return named_table(contract, self.table, self.snapshot, dataset, folder)
+        if self.snapshot is not None:
+            raise InputError("--snapshot is that of a table: name it with --table")
+        if self.server is None:
+            raise without_files(contract)
+        return served_tables(contract, self.server, dataset, folder)
+
+
 @command
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     contract: Annotated[str, Option(help=CONTRACT)],
-    data: Annotated[list[str] | None, Argument(help=f"{DATA} None with --server.")] = None,
+    data: Annotated[list[str] | None, Argument(help=f"{DATA} None with --server and --table.")] = None,
     server: Annotated[str | None, Option(help=SERVER)] = None,
+    table: Annotated[str | None, Option(help=TABLE)] = None,
+    snapshot: Annotated[str | None, Option(help=SNAPSHOT)] = None,
     reference: Annotated[list[str] | None, Option(help=REFERENCE)] = None,
     reference_contract: Annotated[
         list[Path] | None, Option(help="The document of another contract that a --reference belongs to.")
@@ -138,13 +180,13 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     form: Annotated[CheckFormat, Option("--format", help=FORMATS)] = CheckFormat.TEXT,
     as_json: AsJson = False,
 ) -> CommandResult[CheckDocument | CheckTablesDocument]:
-    """Say what the gate would say about files.
+    """Say what the gate would say about files, or a table.
 
     Example: lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-clean.csv
 
     A file belongs to the dataset that it is named after (orders.csv, orders-2026.csv, orders/1.csv, or as {model} in the path of
     a server), unless --dataset chooses one. Rules that refer to another dataset of the contract use its files. With --server the
-    contract says where the data is; nothing is read from a server without it.
+    contract says where the data is; nothing is read from a server without it. With --table one snapshot of a table is judged.
 
     A published contract is read from the stack, or from its HTTP API; the data stays here.
 
@@ -153,22 +195,25 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     """
     form = CheckFormat.JSON if as_json else form
     named = data or []
-    asked = named or [f"--server {server}"]
+    source = DataSource(named, server, table, snapshot)
+    asked = source.asked
     inputs = check_result.Inputs(contract, [DataFile(each) for each in asked], reference or [])
     try:
         with interruptible_folder() as folder:
-            files, tables = files_of(named), None
+            files, served = files_of(named), None
             _judge_outputs(failing, page, [Path(contract), *(reference_contract or [])], files)
             before = earlier(baseline, stack, local=local) if baseline is not None else None
             places = ParentPlaces.of(parents, stack, local=local, root=root)
             loaded = contract_files.load_named(contract, places, stack, local=local, api=api)
             document = loaded.contract
-            if server is not None or not named:
-                document, tables = _served(document, named, server, dataset, folder)
-                files = [each for its in tables.values() for each in its]
+            if not source.is_files:
+                served = source.read(document, dataset, folder)
+                document = served.judged_by(document)
+                files = [each for its in served.files.values() for each in its]
+            tables = None if served is None else served.files
             inputs = check_result.Inputs(contract, files, reference or [])
             passed_on = form is not CheckFormat.TEXT or page is not None
-            own = terminal.is_read_by_a_person() and not passed_on and server is None
+            own = terminal.is_read_by_a_person() and not passed_on and served is None
             delivery = LocalDelivery(
                 Path(contract),
                 dataset,
@@ -181,7 +226,9 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
                 places,
             )
             judged = _by_status(judge_tables(delivery, document, folder, tables), loaded.found)
-            beside = list(_by_others(delivery, loaded.found, folder, tables, partial(_published, stack, local, api)))
+            beside = list(
+                _by_others(delivery, loaded.found, folder, tables, partial(_published, stack, local, api, served))
+            )
             written = list(_written(page, [report for report, _ in judged]))
     except LakegateError as error:
         if form is CheckFormat.JSON:
@@ -192,8 +239,9 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     return _result(form, inputs, judged, beside, written, before, show_all=show_all, has_rows=failing is not None)
 
 
-def _published(stack: str, local: bool, api: str | None, name: str) -> Contract:
-    return contract_files.load_published(name, stack, local=local, api=api).contract
+def _published(stack: str, local: bool, api: str | None, served: ServedData | None, name: str) -> Contract:
+    contract = contract_files.load_published(name, stack, local=local, api=api).contract
+    return contract if served is None else served.judged_by(contract)
 
 
 def _result(  # noqa: PLR0913, PLR0917 - what the command has found
@@ -265,17 +313,6 @@ def _overview(reports: list[Report]) -> str:
     verdict = worst(report.judgement.verdict for report in reports)
     names = [report.plan.dataset for report in reports if report.judgement.verdict is verdict]
     return f"{WORDS[verdict][1]}: {len(names)} of {plural(len(reports), 'table')} ({join_words(names)})"
-
-
-def _served(
-    document: Contract, data: list[str], server: str | None, dataset: str | None, folder: Path
-) -> tuple[Contract, Mapping[str, list[DataFile]]]:
-    """The contract as the data of its server is judged, and that data. Raises InputError."""
-    if data:
-        raise InputError("name files, or a server with --server")
-    if server is None:
-        raise without_files(document)
-    return served_tables(document, server, dataset, folder)
 
 
 def judge_tables(

@@ -21,9 +21,9 @@ from pyarrow.parquet import ParquetWriter
 from lakegate.base.errors import InputError, SetUpError
 from lakegate.base.text import printable
 from lakegate.contract.contract_model import Contract, Dataset, Server
-from lakegate.contract.file_formats import Format, Storage
 from lakegate.local_check.contract_servers import DataOnServer
 from lakegate.local_check.data_files import DataFile
+from lakegate.local_check.table_data import PARQUET
 
 CONNECT_SECONDS: Final = 10
 PORT: Final = 5432
@@ -67,7 +67,6 @@ NATIVE: Final = frozenset(
 NUMERIC: Final = "numeric"
 MODIFIER_OFFSET, SCALE_BITS, SCALE_MASK, SCALE_SIGN = 4, 16, 0x7FF, 0x400
 """Bits of the number that `numeric(p, s)` is packed into."""
-PARQUET: Final = Storage(Format.PARQUET)
 LONGEST_ERROR: Final = 300
 """Characters of an error."""
 MOST_DIGITS: Final = 38

@@ -98,7 +98,7 @@ WITHOUT = {
         *AWS,
         *SPARK,
         *FORMS,
-        *("lakegate.diff", "lakegate.inheritance.inherited_parts", "sqlglot"),
+        *("lakegate.diff", "lakegate.inheritance.inherited_parts", "sqlglot", "deltalake", "pyiceberg"),
     ),
 }
 """Packages and modules that a command does without. Arrow must not look for pandas, which takes longer than a small file."""

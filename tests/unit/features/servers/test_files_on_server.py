@@ -127,7 +127,7 @@ def test_files_and_a_server_are_not_named_together(shop: Path) -> None:
     ended = check(shop, str(shop.parent / "data/orders.csv"), "--server", "folder")
     as_json = check(shop, "--server", "nothing", "--json")
 
-    assert "name files, or a server" in str(refusal(ended))
+    assert "name files, a server with --server" in str(refusal(ended))
     assert json.loads(as_json.stdout)["error"]["kind"] == "input"
     assert json.loads(as_json.stdout)["inputs"]["files"][0]["file"] == "--server nothing"
 
