@@ -45,7 +45,7 @@ S3_PROPERTIES: Final = {
     "AWS_SESSION_TOKEN": "s3.session-token",
 }
 MALFORMED: Final = (
-    *(ArithmeticError, AttributeError, LookupError, RuntimeError, SystemError, TypeError, ValueError),
+    *(ArithmeticError, AttributeError, EOFError, LookupError, RuntimeError, SystemError, TypeError, ValueError),
     *(ResolveError, ValidationError),
 )
 """What pyiceberg raises for metadata that it does not support, or that nobody should have written."""
