@@ -78,7 +78,7 @@ def test_a_single_delivery_is_one(lakegate: Lakegate) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["pause", "nobody"], "nobody is not a line"),
+        (["pause", "nobody"], "nobody is not a dataset"),
         (["pause", "orders", "--reason", "x" * 501], "the reason of a pause is one line of at most 500 characters"),
         (["pause", "orders", "--reason", "a\nb"], "the reason of a pause is one line of at most 500 characters"),
     ],
