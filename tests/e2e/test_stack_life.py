@@ -25,6 +25,7 @@ from lakegate.aws.open_stack import VARIABLE, LocalState, open_deployed
 from lakegate.aws.stack_operations import GIVEN
 from lakegate.base.errors import SetUpError
 from lakegate.features.deployment import account_steps
+from lakegate.features.deployment.prove_report import read_report
 from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.gate.delivery.protocol import State
 from tests.e2e.deployed import Deployed, until
@@ -165,7 +166,7 @@ def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, Local
 @pytest.mark.parametrize(
     ("steps", "outcomes"),
     [
-        ((8, 9), ["ok", "ok"]),
+        ((8, 9, 10, 12, 13, 14), ["ok"] * 6),
         # with seven job runs; the embedded CloudFormation has no change sets that revert drift
         pytest.param((3, 4, 6, 7), ["ok", "ok", "not ok", "ok"], marks=pytest.mark.full),
     ],
@@ -181,11 +182,14 @@ def test_an_account_is_asked(
     _, state = local
     monkeypatch.setattr(account_steps, "KEY_REUSE_SECONDS", 0)  # of SQS in AWS
     run("delete", "--yes", "--data")
+    report = tmp_path / "prove-report.json"
     options = ("--from", packaged(tmp_path / "release"), "--parameter", f"EmrEndpoint={state.emr_endpoint}", "--yes")
+    options += ("--report", str(report))
     result = lakegate("stack", "prove", "--local", "--json", *options, *(f"--step={each}" for each in steps))
     proof = json.loads(result.stdout)
 
     assert [each["outcome"] for each in proof["steps"]] == outcomes, proof
+    assert [step.outcome for step in read_report(report).steps] == outcomes
     assert [each.split()[1] for each in proof["left"]] == ["key", "bucket"]
     assert not client(state, "cloudformation").list_stacks(StackStatusFilter=["CREATE_COMPLETE"])["StackSummaries"]
     assert not [

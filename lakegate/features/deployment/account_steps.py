@@ -1,8 +1,9 @@
-"""Ten steps on a scratch stack that show what only a real account can: documents and emulators leave these questions open.
+"""Steps on a scratch stack that show what only a real account can: documents and emulators leave these questions open.
 
-Each step is a function of a `Trial`. It returns what it found; it raises SmokeError where the account behaves otherwise, and
-StepSkipped where it cannot be tried. The order spares deployments: those that need Spark for small files come first, and what
-changes the application by hand comes before the step that makes the stack again.
+Each step is a function of a `Trial`. It returns what it found, or what it compares; it raises SmokeError where the account
+behaves otherwise, and StepSkipped where it cannot be tried. The order spares deployments: those that need Spark for small files
+come first, and what changes the application by hand comes before the step that makes the stack again. What cannot be taken back
+comes last.
 """
 
 from __future__ import annotations
@@ -11,47 +12,38 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
-from lakegate.aws.open_stack import DeployedStack, ask_service, find_stack, parameters_of
-from lakegate.aws.stack_operations import BUCKETS, TABLES
+from lakegate.aws.open_stack import DeployedStack, ask_service, parameters_of
 from lakegate.aws.wiring import most_executors
 from lakegate.base.errors import NotFound, PortError
+from lakegate.features.deployment import trial_steps
 from lakegate.features.deployment.smoke_command import SECONDS_OF_SMOKE_TEST, SmokeError
-from lakegate.gate.delivery.delivery_row import workload_id
-from lakegate.gate.delivery.protocol import END_STATES
+from lakegate.features.deployment.trial import (
+    GIBIBYTE,
+    HOUR,
+    JUDGED,
+    NETWORK,
+    NEXT_PART,
+    READING,
+    SMALL_FILES,
+    STACK,
+    AccountStep,
+    StepSkipped,
+    Trial,
+    land_large,
+    large_block,
+    run_of,
+)
 
-STACK: Final = "lakegate-day-one"
-"""The scratch stack, whose data is deleted: no other name is possible."""
-PREFIX: Final = "lakegate-day-one/"
-"""Of landing keys, and of the rows that large deliveries are made of, in the lake."""
-INITIAL: Final[Mapping[str, str]] = {
-    "BatchFiles": "1",
-    "KmsKey": "own",
-    "LogDays": "7",
-    "MaxConcurrentRuns": "2",
-    "SmallFileBytes": "0",
-    "WarmWorkers": "2",
-}
-"""Parameters of the scratch stack: all by Spark, each by a run of its own, under a key; workers wait, so that forty runs take
-ten minutes. Of 16 vCPUs two runs at once have three executors each, three runs would have one."""
-NETWORK: Final = ("SubnetIds", "SecurityGroupIds")
-GIBIBYTE: Final = 1 << 30
 LARGEST_RUN: Final = 3
 """Executors: one for each GiB that a delivery has."""
-FIRST_PART: Final = 5 << 20
-"""The smallest part of an object (S3 user guide, "Multipart upload limits")."""
-NEXT_PART: Final = 64 << 20
 BURST: Final = 40
 """Twice as many as start at once: the others start at the pace of `StartJobRun`."""
 SLICES: Final = 20
-SMALL_FILES: Final = "67108864"
-HOUR: Final = 3600
-TICK_SECONDS: Final = 5.0
 KEY_REUSE_SECONDS: Final = 330
 """SQS uses a data key for five minutes (API reference, KmsDataKeyReusePeriodSeconds): a key's policy counts after that."""
 HEARD_SECONDS: Final = 90
@@ -59,124 +51,7 @@ POLL_SECONDS: Final = 5
 """Shorter than a client waits for bytes (`lakegate.aws.clients`): a poll that is dropped hides its message for half a minute."""
 ADMITTED_SECONDS: Final = 60
 RECENT: Final = timedelta(minutes=30)
-JUDGED: Final = (0, 1, 3)
-"""Exit codes of `upload --wait`: the document has the verdict, or that there is none."""
 SOURCE_ACCOUNT: Final = "aws:SourceAccount"
-
-
-class StepSkipped(Exception):  # noqa: N818 - an outcome
-    """A step that cannot be tried here; its text says why, and what to do."""
-
-
-@dataclass
-class Trial:
-    """The scratch stack while steps are tried."""
-
-    lakegate: Callable[..., Any]
-    """Commands on the scratch stack."""
-    folder: Path
-    deployment: tuple[str, ...]
-    """Options of `stack deploy`: where the release is, and parameters that this account needs."""
-    network: Mapping[str, str] = field(default_factory=dict)
-    """The subnets and security groups that are given."""
-    stores: dict[str, str] = field(default_factory=dict)
-    """Buckets and tables that the scratch stack has made; by name the output."""
-    key: str = ""
-    """ARN of the KMS key that it has made."""
-
-    @property
-    def there(self) -> DeployedStack:
-        """The stack as it is now. Raises SmokeError where it is gone."""
-        if (stack := find_stack(STACK, ask_service)) is None:
-            raise SmokeError(f"the stack {STACK} is not there")
-        return stack
-
-    def deploy(self, **parameters: str) -> Any:  # noqa: ANN401 - the document of the command
-        """Deploy the scratch stack, or change parameters, and note what it has made."""
-        values = [word for name, value in parameters.items() for word in ("--parameter", f"{name}={value}")]
-        found = self.lakegate("stack", "deploy", *self.deployment, "--no-smoke", "--watch", "0", "--yes", *values)
-        self.note_stores(self.there)
-        return found
-
-    def note_stores(self, there: DeployedStack) -> None:
-        """Note what has to be deleted in the end; of an earlier trial, too."""
-        names = {there.output(each): each for each in (*BUCKETS, *TABLES)}
-        self.stores |= {name: each for name, each in names.items() if name.startswith(f"{STACK}-")}
-        if parameters_of(there).get("KmsKey") == "own":
-            self.key = there.output("KeyArn")
-
-    def by_spark(self) -> DeployedStack:
-        """The stack, in which every delivery is judged by Spark."""
-        if parameters_of(self.there).get("SmallFileBytes") != "0":
-            self.deploy(SmallFileBytes="0")
-        return self.there
-
-    def publish(self, contract: str, datasets: Mapping[str, Sequence[Mapping[str, Any]]], **settings: str) -> None:
-        """Publish a contract, and route a prefix to each of its datasets."""
-        document = {
-            "apiVersion": "v3.1.0",
-            "kind": "DataContract",
-            "id": f"lakegate-day-one-{contract}",
-            "version": "1.0.0",
-            "status": "active",
-            "name": contract,
-            "schema": [
-                {
-                    "name": name,
-                    "logicalType": "object",
-                    "properties": list(columns),
-                    "customProperties": [{"property": "lakegate", "value": {"format": "csv", **settings}}],
-                }
-                for name, columns in datasets.items()
-            ],
-        }
-        path = self.folder / f"{contract}.odcs.json"
-        path.write_text(json.dumps(document))
-        self.lakegate("publish", str(path), "--yes")
-        for name in datasets:
-            prefix = f"{PREFIX}{contract}-{name}/"
-            self.lakegate("route", "add", prefix, document["id"], "--dataset", name, "--yes")
-
-    def upload(
-        self, prefix: str, texts: Sequence[str], *, codes: Sequence[int] = (0,), timeout: int = SECONDS_OF_SMOKE_TEST
-    ) -> Any:  # noqa: ANN401 - as above
-        """Upload texts as files of their own, and wait for their verdicts; the document of one, or of several."""
-        paths = []
-        for text in texts:
-            paths.append(self.folder / f"{uuid4().hex}.csv")
-            paths[-1].write_text(text)
-        words = ("upload", *map(str, paths), "--to", f"{PREFIX}{prefix}/", "--wait", "--timeout", str(timeout))
-        return self.lakegate(*words, codes=codes)
-
-    def finished(self, workload: str, seconds: float) -> Any:  # noqa: ANN401 - as above
-        """A delivery that is finished. Raises SmokeError where it is not, after so many seconds."""
-        limit, ends = time.monotonic() + seconds, {state.value for state in END_STATES}
-        while True:
-            found = self.lakegate("status", workload, codes=(0, 2))  # it may not be taken in yet
-            if found and found["state"] in ends:
-                return found
-            if time.monotonic() > limit:
-                raise SmokeError(f"{workload[:12]} is {found['state'] if found else 'not taken in'} after {seconds} s")
-            time.sleep(TICK_SECONDS)
-
-
-@dataclass(frozen=True, slots=True)
-class AccountStep:
-    """A question that only an account answers."""
-
-    title: str
-    proves: str
-    otherwise: str
-    """The meaning, or the remedy, if it is not so."""
-    minutes: int
-    dollars: float
-    run: Callable[[Trial], str]
-
-
-READING: Final = (
-    {"name": "id", "logicalType": "string", "required": True},
-    {"name": "amount", "logicalType": "integer"},
-)
 
 
 # ---- Spark: sizes, rate, rights, key ----
@@ -191,14 +66,11 @@ def _sizes(trial: Trial) -> str:
             f"a run has {most} executors at most here: give MaxVcpu and MaxConcurrentRuns that permit {LARGEST_RUN}"
         )
     trial.publish("sizes", {"readings": READING})
-    rows = b"".join(f"{uuid4().hex},{number:08d}\n".encode() for number in range(1 << 12))
-    source = {"Bucket": there.output("LakeBucket"), "Key": f"{PREFIX}rows"}
-    block = (rows * (NEXT_PART // len(rows) + 1))[:NEXT_PART].rpartition(b"\n")[0] + b"\n"
-    ask_service("s3", "put_object", **source, Body=block)
-    try:
-        landed = [(size, _landed(there, source, block, size)) for size in (GIBIBYTE * LARGEST_RUN, GIBIBYTE * 3 // 2)]
-    finally:
-        ask_service("s3", "delete_object", **source)
+    with large_block(there) as (source, block):
+        landed = [
+            (size, land_large(there, source, block, size, "sizes-readings"))
+            for size in (GIBIBYTE * LARGEST_RUN, GIBIBYTE * 3 // 2)
+        ]
     small = trial.upload("sizes-readings", [f"id,amount\n{uuid4().hex},1\n"], codes=JUDGED)
     runs = [
         (1024, small),
@@ -208,33 +80,10 @@ def _sizes(trial: Trial) -> str:
         executors = -(-size // GIBIBYTE)
         if found["verdict"] != "accepted":
             raise SmokeError(f"{size} bytes: {found['state']}, {found['reasons']}; {found['problem']}")
-        settings = _run(there, found)["jobDriver"]["sparkSubmit"]["sparkSubmitParameters"].split()
+        settings = run_of(there, found)["jobDriver"]["sparkSubmit"]["sparkSubmitParameters"].split()
         if (wanted := f"spark.executor.instances={executors}") not in settings:
             raise SmokeError(f"{size} bytes: the run does not have {wanted}")
     return f"accepted by 1, 2 and 3 executors, in {', '.join(str(each['seconds']) for _, each in runs)} s"
-
-
-def _landed(there: DeployedStack, source: Mapping[str, str], block: bytes, size: int) -> str:
-    """The workload of an object a little smaller than `size`, which S3 makes of copies of a block."""
-    bucket, key = there.output("LandingBucket"), f"{PREFIX}sizes-readings/{uuid4().hex}.csv"
-    place = {"Bucket": bucket, "Key": key}
-    place["UploadId"] = ask_service("s3", "create_multipart_upload", **place)["UploadId"]
-    first = f"id,amount\n{uuid4().hex},1\n".encode() + block[:FIRST_PART].rpartition(b"\n")[0] + b"\n"
-    first += block[: block.index(b"\n") + 1] * 2  # never less than a part may have
-    tags = [ask_service("s3", "upload_part", **place, PartNumber=1, Body=first)["ETag"]]
-    for number in range(2, size // NEXT_PART + 1):
-        copied = ask_service("s3", "upload_part_copy", **place, PartNumber=number, CopySource=dict(source))
-        tags.append(copied["CopyPartResult"]["ETag"])
-    parts = {"Parts": [{"PartNumber": number, "ETag": tag} for number, tag in enumerate(tags, 1)]}
-    made = ask_service("s3", "complete_multipart_upload", **place, MultipartUpload=parts)
-    return workload_id(bucket, key, made["VersionId"])
-
-
-def _run(there: DeployedStack, delivery: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as boto3 has it
-    if not delivery["run"]:
-        raise SmokeError(f"{delivery['workload'][:12]} was judged without a job run")
-    place = {"applicationId": there.output("ApplicationId"), "jobRunId": delivery["run"]}
-    return ask_service("emr-serverless", "get_job_run", **place)["jobRun"]
 
 
 def _burst(trial: Trial) -> str:
@@ -299,7 +148,7 @@ def _own_key(trial: Trial) -> str:
 
 def _state_details(there: DeployedStack, delivery: Mapping[str, Any]) -> str:
     with suppress(SmokeError, PortError):
-        found = _run(there, delivery)
+        found = run_of(there, delivery)
         return f"{found['state']}, {found.get('stateDetails', '')}"
     return "no run"
 
@@ -495,8 +344,8 @@ def _listening(there: DeployedStack) -> Iterator[Callable[[str], None]]:
 
 
 DEPLOY_MINUTES, DELETE_MINUTES = 6, 4
-DOLLARS_BESIDE: Final = 0.5
-"""Workers that wait, metrics, alarms and the key, for an hour (docs/deploy.md, Costs)."""
+DOLLARS_BESIDE: Final = 2.2
+"""Two pairs of workers that wait, metrics, alarms and keys, for two and a half hours (docs/deploy.md, Costs)."""
 STEPS: Final[Sequence[AccountStep]] = (
     AccountStep(
         "files of 1 KB, 1.5 GiB and 3 GiB by Spark",
@@ -571,11 +420,84 @@ STEPS: Final[Sequence[AccountStep]] = (
         _rule_condition,
     ),
     AccountStep(
+        "an update that changes the application, and pauses the stack",
+        "CloudFormation touches neither queues nor schedules",
+        "`lakegate stack resume`, and compare by hand what the update has changed",
+        12,
+        0.0,
+        trial_steps.pausing_update,
+    ),
+    AccountStep(
+        "`stack repair` while the alarm IntakeFails rings",
+        "a repair takes no alarm of the last deployment for its own",
+        "wait until the alarms are quiet, then repair",
+        6,
+        0.0,
+        partial(trial_steps.ringing_repair, repair=_repair),
+    ),
+    AccountStep(
+        "a first deployment that must fail",
+        "a creation that is rolled back leaves nothing",
+        "delete by hand what is named, and expect the same of a first deployment that fails",
+        6,
+        0.0,
+        trial_steps.failing_creation,
+    ),
+    AccountStep(
+        "a later deployment by a role that is no administrator",
+        "DeployerPolicy, DeployerServicesPolicy and OperatorPolicy are enough, and give no more",
+        "an administrator deploys until the policies of docs/deploy.md, section 3, are complete",
+        4,
+        0.0,
+        trial_steps.deployer,
+    ),
+    AccountStep(
+        "a given bucket with notifications of its owner",
+        "S3 keeps them beside those to EventBridge",
+        "write the owner's notifications again after `stack deploy`",
+        1,
+        0.0,
+        trial_steps.given_bucket,
+    ),
+    AccountStep(
+        "an upload of several minutes into a folder with `delivery: quiet`",
+        "a folder is not delivered while an object is on its way to it",
+        "give such contracts `delivery: success`, or more `quietMinutes` than an upload takes",
+        12,
+        0.1,
+        trial_steps.slow_upload,
+    ),
+    AccountStep(
+        "10 GiB by Spark",
+        "memory and disks of executors are large enough",
+        "`lakegate doctor` has the cause (`job-disk`, `job-memory`)",
+        20,
+        0.4,
+        trial_steps.ten_gigabytes,
+    ),
+    AccountStep(
+        "latency of DynamoDB and of cold starts",
+        "the model of docs/limits.md assumes enough",
+        "the numbers of docs/limits.md hold for lower latencies only",
+        1,
+        0.0,
+        trial_steps.latencies,
+    ),
+    AccountStep(
         "the smoke test in subnets without a NAT gateway",
         "the endpoints of docs/deploy.md are all that are needed",
         "an endpoint is missing in the table of docs/deploy.md, In a VPC",
         20,
         0.5,
         _private_network,
+        NETWORK,
+    ),
+    AccountStep(
+        "the parameters of the profile `regulated`",
+        "trail, anchors, signatures and approval are made together, and work",
+        "deploy without AuditQuarantine first, and look at the event of AuditTrail",
+        12,
+        0.1,
+        trial_steps.regulated,
     ),
 )

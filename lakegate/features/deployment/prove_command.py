@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import ask_service, enter_stack, find_stack, readable_errors
+from lakegate.aws.open_stack import ask_service, enter_stack, find_stack, parameters_of, readable_errors
 from lakegate.aws.stack_operations import BUCKETS, delete_bucket, protect_table
 from lakegate.base.errors import InputError, LakegateError, NotFound
 from lakegate.base.text import plural
@@ -20,25 +20,32 @@ from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command, confirm
 from lakegate.cli.options import Local, Yes
 from lakegate.cli.terminal import Word
-from lakegate.features.deployment.account_steps import (
-    DELETE_MINUTES,
-    DEPLOY_MINUTES,
-    DOLLARS_BESIDE,
+from lakegate.features.deployment.account_steps import DELETE_MINUTES, DEPLOY_MINUTES, DOLLARS_BESIDE, STEPS
+from lakegate.features.deployment.prove_report import (
+    FORMAT,
+    REPORT_FILE,
+    SEND,
+    ProveReport,
+    ReportedStep,
+    without_secrets,
+    write_report,
+)
+from lakegate.features.deployment.release_folder import FromFolder
+from lakegate.features.deployment.smoke_command import Commands, SmokeError
+from lakegate.features.deployment.trial import (
     HOUR,
     INITIAL,
     NETWORK,
     STACK,
-    STEPS,
     AccountStep,
+    Observation,
     StepSkipped,
     Trial,
 )
-from lakegate.features.deployment.release_folder import FromFolder
-from lakegate.features.deployment.smoke_command import Commands, SmokeError
 
 PERMITTED: Final = (*NETWORK, "PermissionsBoundary", "ServiceEndpoint", "EmrEndpoint")
 """Parameters that an account may need. Nothing is named that exists: the data of this stack is deleted."""
-LONGEST_PROOF: Final = 3 * HOUR
+LONGEST_PROOF: Final = 5 * HOUR
 KEY_DAYS: Final = 7
 """The shortest wait of KMS before it deletes a key (API reference, ScheduleKeyDeletion)."""
 OK: Final = "ok"
@@ -65,6 +72,12 @@ class StepOutcome:
     """Expected of a plan, else taken."""
     dollars: float
     """Expected."""
+    expected: Mapping[str, Any] = field(default_factory=dict)
+    """Of a step that compares: by the parameters of the stack."""
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    """Of a step that compares, under the same names."""
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """Numbers that are compared with nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +109,17 @@ def prove(  # noqa: PLR0913 - its options
         list[str] | None,
         Option(help=f"NAME=VALUE of {', '.join(PERMITTED)}; may be repeated."),
     ] = None,
+    report: Annotated[Path, Option(help="File for what each step expected and saw, without secrets.")] = Path(
+        REPORT_FILE
+    ),
     keep: Annotated[bool, Option(help="Leave the scratch stack, for the next call.")] = False,
     local: Local = False,
     yes: Yes = False,
 ) -> CommandResult[AccountProof]:
     """Try in this account what AWS's documents and an emulator leave open, on a scratch stack lakegate-day-one.
 
-    The stack is deployed, each step is tried, and the stack is deleted with its data: at most an hour and 5 USD (--plan). What
-    stays is named.
+    The stack is deployed, each step is tried, and the stack is deleted with its data: at most three hours and 7 USD (--plan).
+    What stays is named. Credentials have to last as long; --step tries some.
 
     Example: lakegate stack prove --from dist/lakegate-0.1.0
 
@@ -125,16 +141,20 @@ def prove(  # noqa: PLR0913 - its options
             yes=yes,
         )
         began = time.monotonic()
-        commands = Commands(("--stack", STACK, *(("--local",) if local else ())), began + LONGEST_PROOF)
+
+        def commands(stack: str) -> Commands:
+            return Commands(("--stack", stack, *(("--local",) if local else ())), began + LONGEST_PROOF)
+
         with TemporaryDirectory(prefix="lakegate-prove-") as scratch:
             options = [
                 word for name in values if name not in NETWORK for word in ("--parameter", f"{name}={values[name]}")
             ]
             network = {name: value for name, value in values.items() if name in NETWORK}
-            trial = Trial(commands, Path(scratch), ("--from", str(folder), *options), network)
+            trial = Trial(commands(STACK), Path(scratch), ("--from", str(folder), *options), network, commands=commands)
             left: tuple[str, ...] = (f"the stack {STACK}, as --keep wants it",)
             try:
                 _prepare(trial)
+                given = parameters_of(trial.there)
                 outcomes = tuple(_tried(trial, number, each) for number, each in chosen)
             finally:
                 if not keep:
@@ -143,6 +163,8 @@ def prove(  # noqa: PLR0913 - its options
                         terminal.note(f"left: {each}")
         taken = round((time.monotonic() - began) / 60, 1)
         proof = AccountProof(STACK, region, taken, expected.dollars, outcomes, left)
+        write_report(reported(proof, given), report)
+        terminal.note(f"report: {report}")
         failed = any(outcome.outcome == NOT_OK for outcome in outcomes)
         return CommandResult(proof, _words(proof), FAILED if failed else 0)
 
@@ -163,7 +185,7 @@ def _planned(chosen: Sequence[tuple[int, AccountStep]], values: dict[str, str]) 
     steps = []
     minutes, dollars = DEPLOY_MINUTES + DELETE_MINUTES, DOLLARS_BESIDE
     for number, step in chosen:
-        is_skipped = number == len(STEPS) and not set(NETWORK) <= values.keys()
+        is_skipped = not set(step.needs) <= values.keys()
         words = "skipped: it needs --parameter SubnetIds=… and SecurityGroupIds=…" if is_skipped else ""
         steps.append(StepOutcome(number, step.title, step.proves, PLANNED, words, "", step.minutes, step.dollars))
         minutes += 0 if is_skipped else step.minutes
@@ -188,16 +210,20 @@ def _prepare(trial: Trial) -> None:
 def _tried(trial: Trial, number: int, step: AccountStep) -> StepOutcome:
     """Try a step, whatever came of those before it."""
     terminal.note(f"{number}. {step.title}: about {plural(step.minutes, 'minute')}")
-    began, remedy = time.monotonic(), ""
+    began, remedy, observed = time.monotonic(), "", Observation({}, {})
     try:
         outcome, found = OK, step.run(trial)
+        if isinstance(found, Observation):
+            observed, outcome = found, NOT_OK if found.difference else OK
+            found, remedy = observed.difference or observed.words, step.otherwise if observed.difference else ""
     except StepSkipped as reason:
         outcome, found = SKIPPED, str(reason)
     except (SmokeError, LakegateError) as error:
         outcome, found, remedy = NOT_OK, str(error), step.otherwise
     terminal.note(f"   {outcome}: {found}")
     taken = round((time.monotonic() - began) / 60, 1)
-    return StepOutcome(number, step.title, step.proves, outcome, found, remedy, taken, step.dollars)
+    compared = observed.expected, observed.seen, observed.measured
+    return StepOutcome(number, step.title, step.proves, outcome, found, remedy, taken, step.dollars, *compared)
 
 
 def _cleaned(trial: Trial) -> Iterator[str]:
@@ -230,7 +256,19 @@ def _cleaned(trial: Trial) -> Iterator[str]:
             yield f"the key {trial.key}, until KMS deletes it on {day.date().isoformat()}"
     elif key:
         yield f"the key {key} of an earlier call: schedule its deletion"
+    yield from trial.kept
     yield "the bucket of artifacts, which all stacks of the region share"
+
+
+def reported(proof: AccountProof, parameters: Mapping[str, str]) -> ProveReport:
+    """The report of a trial. Of a step that compares nothing its outcome is what it expected and saw."""
+    steps = []
+    for each in proof.steps:
+        expected, seen = (each.expected, each.seen) if each.expected else ({"outcome": OK}, {"outcome": each.outcome})
+        seen = seen if each.outcome != SKIPPED else {}
+        send = SEND if each.outcome == NOT_OK else ""
+        steps.append(ReportedStep(each.title, each.outcome, expected, seen, each.measured, each.found, send))
+    return ProveReport(FORMAT, parameters.get("JobCode", ""), proof.region, dict(parameters), tuple(steps))
 
 
 def _delete_store(store: str, output: str) -> None:
@@ -248,7 +286,9 @@ def _words(proof: AccountProof) -> Iterator[Word]:
         cost = f", {step.dollars:.2f} USD" if step.outcome == PLANNED else ""
         yield f"{step.number}. {step.outcome} ({step.minutes:g} minutes{cost}): {step.title}"
         yield f"   proves that {step.proves}"
-        yield from (f"   {text}" for text in (step.found, step.remedy) if text)
+        yield from (f"   {without_secrets(text)}" for text in (step.found, step.remedy) if text)
+        if step.outcome == NOT_OK:
+            yield f"   {SEND}"
     yield f"{proof.minutes:g} minutes with deployment and deletion, about {proof.dollars:.2f} USD"
     for left in proof.left:
         yield f"left: {left}"

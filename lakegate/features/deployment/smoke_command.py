@@ -8,10 +8,11 @@ was accepted, and asks `doctor`. What it published stays, so that a second run o
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,15 +90,20 @@ class Commands:
     options: tuple[str, ...]
     end: float
 
-    def __call__(self, *words: str, codes: Sequence[int] = (0,)) -> Any:  # noqa: ANN401 - a document of any command
-        """The JSON document of a command, None of one that was refused.
+    def __call__(self, *words: str, codes: Sequence[int] = (0,), by: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - a document of any command
+        """The JSON document of a command, None of one that was refused. `by`: variables with the credentials of somebody else.
 
         Raises SmokeError for another exit code, and where the time is up.
         """
         command = [sys.executable, "-m", "lakegate.cli.main", *words, "--json", *self.options]
         try:
             ended = subprocess.run(  # noqa: S603 - our own command
-                command, capture_output=True, text=True, check=False, timeout=max(self.end - time.monotonic(), 1)
+                command,
+                env={**os.environ, **(by or {})},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=max(self.end - time.monotonic(), 1),
             )
         except subprocess.TimeoutExpired:
             raise SmokeError(f"lakegate {words[0]}: the time is up") from None

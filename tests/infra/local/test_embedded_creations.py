@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
@@ -16,6 +17,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from infra.local import local_stack
+from lakegate.aws import open_stack
+from lakegate.features.deployment import trial, trial_steps
 from tests.infra.local.test_key_uses import own_policy
 
 pytestmark = pytest.mark.service
@@ -141,3 +144,17 @@ def test_a_bucket_with_a_locked_object_is_deleted_by_nobody(aws: Callable[[str],
     ):
         with pytest.raises(ClientError, match=r"AccessDenied|BucketNotEmpty"):
             refused()
+
+
+def test_a_bucket_keeps_the_notifications_of_its_owner(
+    aws: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The step of `lakegate stack prove`, as it is; nothing of it is left."""
+    monkeypatch.setattr(open_stack, "client", aws)
+    there = open_stack.DeployedStack(trial.STACK, ACCOUNT, REGION, {})
+    monkeypatch.setattr(trial.Trial, "there", there)
+    found = trial_steps.given_bucket(trial.Trial(lambda *_: None, tmp_path, ()))
+
+    assert found.difference == ""
+    assert not [each for each in aws("s3").list_buckets()["Buckets"] if each["Name"].startswith(trial.STACK)]
+    assert not aws("sqs").list_queues(QueueNamePrefix=trial.STACK).get("QueueUrls")

@@ -21,6 +21,7 @@ from infra.packaging.wrappers import copy_wrappers, parameters
 from infra.setup.environments import program
 from lakegate.base.errors import SetUpError
 from lakegate.base.extension_points import ROOT
+from lakegate.features.deployment.preflight import LONGEST_NAME
 from lakegate.features.deployment.release_folder import ReleaseFolder
 from tests.sam.other_values import NOT_UPDATED, OTHER_VALUES
 
@@ -258,6 +259,17 @@ CfnOutput(stack, "Landing", value=found.output("LandingBucket"))
 CfnOutput(stack, "Name", value=found.stack_name)
 app.synth()
 """
+
+
+def test_a_parent_whose_nested_stack_would_have_too_long_a_name_is_refused(cdk: Any) -> None:
+    """`PARENT-lakegate-` and twelve characters have at most those that names of a stack are tried with (`test_names.py`)."""
+    names = import_module(f"{cdk.__package__}.parent_names")
+    longest = "A" * names.LONGEST_PARENT
+    names.refuse_long_name(longest)
+
+    assert len(f"{longest}-lakegate-0123456789AB") == LONGEST_NAME
+    with pytest.raises(ValueError, match="the stack AAAAAAAAAAA has more than 10 characters"):
+        names.refuse_long_name(f"{longest}A")
 
 
 @pytest.mark.full
