@@ -1,7 +1,7 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library and `local_emr.guard` only that environment's packages can be imported here. Eighteen things differ
-from the program `ministack`, fourteen of them by its private names, so its version is pinned exactly.
+Beside the standard library and `local_emr.guard` only that environment's packages can be imported here. Nineteen things differ
+from the program `ministack`, fifteen of them by its private names, so its version is pinned exactly.
 
 * Only programs that know the secret of this start are served (`local_emr.guard`), no pages: functions are code that runs here.
 
@@ -15,6 +15,7 @@ from the program `ministack`, fourteen of them by its private names, so its vers
 * A change set says of buckets and keys what replaces them: of types that it does not know, ministack says that all may.
 * A copy of an object has the checksum that its request names, and is refused by the request's If-None-Match. ministack keeps
   the checksum of the source, and knows the condition of other writes only.
+* An object that came in parts has the time when its upload was begun as Last-Modified, as in S3: ministack states its end.
 * A read of an object obeys `Range` with a version id, too: ministack sends the whole version, and readers of ends of files find
   them damaged.
 * What a key encrypts is not made where the key's policy does not let the service use it (`key_uses.py`): ministack reads none.
@@ -87,6 +88,7 @@ def main(descriptor: int) -> None:
     functions.invoke_async_with_retry = reporting(functions, import_module("ministack.services.sqs"))  # type: ignore[attr-defined] # likewise
     objects = import_module("ministack.services.s3")
     objects._copy_object = copying(objects)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
+    completing(objects)
     objects._get_object = reading(objects)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     identities, evaluator = (import_module(f"ministack.{name}") for name in ("services.iam", "core.iam_evaluator"))
     identities._IAM_HANDLERS["SimulatePrincipalPolicy"] = simulating(identities, evaluator)  # noqa: SLF001 - likewise
@@ -188,6 +190,26 @@ def copying(objects: Any) -> Callable[..., Any]:  # noqa: ANN401 - ministack's m
         return objects._check_put_preconditions(headers, there) or copy_object(bucket, key, asked)  # noqa: SLF001 - see above
 
     return copied
+
+
+def completing(objects: Any) -> None:  # noqa: ANN401 - ministack's module
+    """CompleteMultipartUpload, whose object is as old as its upload (S3 user guide, "Working with object metadata")."""
+    complete, record = objects._complete_multipart_upload, objects._record_object_version  # noqa: SLF001 - see above
+    begun: contextvars.ContextVar[str] = contextvars.ContextVar("begun", default="")
+
+    def recorded(bucket: str, key: str, before: Any, made: dict[str, Any], *data: Any) -> Any:  # noqa: ANN401 - ministack's
+        made["last_modified"] = begun.get() or made["last_modified"]
+        return record(bucket, key, before, made, *data)
+
+    def completed(bucket: str, key: str, body: bytes, query: Any, *headers: Any) -> Any:  # noqa: ANN401 - likewise
+        upload = objects._multipart_uploads.get(objects._qp(query, "uploadId"))  # noqa: SLF001 - see above
+        token = begun.set(upload["created"] if upload else "")
+        try:
+            return complete(bucket, key, body, query, *headers)
+        finally:
+            begun.reset(token)
+
+    objects._complete_multipart_upload, objects._record_object_version = completed, recorded  # noqa: SLF001 - likewise
 
 
 def reading(objects: Any) -> Callable[..., Any]:  # noqa: ANN401 - ministack's module

@@ -246,15 +246,15 @@ def _cleaned(trial: Trial) -> Iterator[str]:
             continue
         except LakegateError as error:
             yield f"{store}: {error}"
-    if trial.key:
+    for made in trial.keys.values():
         try:
-            found = ask_service("kms", "schedule_key_deletion", KeyId=trial.key, PendingWindowInDays=KEY_DAYS)
+            found = ask_service("kms", "schedule_key_deletion", KeyId=made, PendingWindowInDays=KEY_DAYS)
         except LakegateError as error:
-            yield f"the key {trial.key}: {error}"
+            yield f"the key {made}: {error}"
         else:
             day: datetime = found["DeletionDate"]
-            yield f"the key {trial.key}, until KMS deletes it on {day.date().isoformat()}"
-    elif key:
+            yield f"the key {made}, until KMS deletes it on {day.date().isoformat()}"
+    if key and not trial.keys:
         yield f"the key {key} of an earlier call: schedule its deletion"
     yield from trial.kept
     yield "the bucket of artifacts, which all stacks of the region share"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from lakegate.aws.open_stack import DeployedStack, ask_service, find_stack, parameters_of
-from lakegate.aws.stack_operations import BUCKETS, TABLES
+from lakegate.aws.stack_operations import BUCKETS, KEYS, TABLES
 from lakegate.features.deployment.smoke_command import SECONDS_OF_SMOKE_TEST, SmokeError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import END_STATES
@@ -64,8 +64,8 @@ class Trial:
     """The subnets and security groups that are given."""
     stores: dict[str, str] = field(default_factory=dict)
     """Buckets and tables that the scratch stack has made; by name the output."""
-    key: str = ""
-    """ARN of the KMS key that it has made."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """ARNs of the KMS keys that it has made, by parameter."""
     kept: list[str] = field(default_factory=list)
     """What no deletion takes away."""
     commands: Callable[[str], Callable[..., Any]] = lambda _name: _refused
@@ -94,8 +94,8 @@ class Trial:
         """Note what has to be deleted in the end; of an earlier trial, too."""
         names = {there.output(each): each for each in (*BUCKETS, *TABLES)}
         self.stores |= {name: each for name, each in names.items() if name.startswith(f"{STACK}-")}
-        if parameters_of(there).get("KmsKey") == "own":
-            self.key = there.output("KeyArn")
+        given = parameters_of(there)
+        self.keys |= {name: there.output(output) for name, output in KEYS.items() if given.get(name) == "own"}
 
     def by_spark(self) -> DeployedStack:
         """The stack, in which every delivery is judged by Spark."""

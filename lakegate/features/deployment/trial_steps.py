@@ -108,14 +108,22 @@ def ringing_repair(trial: Trial, repair: Callable[[Trial], str]) -> Observation:
 def failing_creation(trial: Trial) -> Observation:
     """A creation that fails late: nothing of it is left."""
     parameters = ("--parameter", f"DriftSchedule={IMPOSSIBLE}", "--parameter", "KmsKey=own")
-    trial.commands(FAILING)("stack", "deploy", *trial.deployment, "--no-smoke", "--yes", *parameters, codes=(2,))
+    commands = trial.commands(FAILING)
+    try:
+        commands("stack", "deploy", *trial.deployment, "--no-smoke", "--yes", *parameters, codes=(2,))
+    except SmokeError:  # it was made: nothing is asked, and nothing of it may stay
+        trial.kept.append(f"what the stack {FAILING} has made and its deletion keeps")
+        commands("stack", "delete", "--yes", "--data")
+        raise
     tables = [each for page in _tables() for each in page if each.startswith(f"{FAILING}-")]
     buckets = [each["Name"] for each in ask_service("s3", "list_buckets")["Buckets"]]
+    buckets = [each for each in buckets if each.startswith(f"{FAILING}-")]
     logs = ask_service("logs", "describe_log_groups", logGroupNamePrefix=f"/lakegate/{FAILING}/")["logGroups"]
     stack = find_stack(FAILING, ask_service)
+    trial.kept += [f"{each} of a creation that failed: delete it" for each in (*buckets, *tables)]
     seen = {
         "stack": "gone" if stack is None else "there",
-        "buckets": len([each for each in buckets if each.startswith(f"{FAILING}-")]),
+        "buckets": len(buckets),
         "tables": len(tables),
         "logs": len(logs),
     }

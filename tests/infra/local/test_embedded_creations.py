@@ -1,4 +1,4 @@
-"""Creations on the embedded AWS that AWS would refuse, and what they leave: by the program that the local stack starts."""
+"""The embedded AWS is as strict as AWS in what it refuses to make, what a creation leaves, and times of objects."""
 
 from __future__ import annotations
 
@@ -158,3 +158,24 @@ def test_a_bucket_keeps_the_notifications_of_its_owner(
     assert found.difference == ""
     assert not [each for each in aws("s3").list_buckets()["Buckets"] if each["Name"].startswith(trial.STACK)]
     assert not aws("sqs").list_queues(QueueNamePrefix=trial.STACK).get("QueueUrls")
+
+
+def test_an_object_in_parts_is_as_old_as_its_upload(aws: Callable[[str], Any]) -> None:
+    """As in S3, whatever its versions: a part of the delivery of a folder may look older than what was there before it."""
+    s3 = aws("s3")
+    s3.create_bucket(Bucket="parts", CreateBucketConfiguration={"LocationConstraint": REGION})
+    s3.put_bucket_versioning(Bucket="parts", VersioningConfiguration={"Status": "Enabled"})
+    place = {"Bucket": "parts", "Key": "slow"}
+    upload = {**place, "UploadId": s3.create_multipart_upload(**place)["UploadId"]}
+    tag = s3.upload_part(**upload, PartNumber=1, Body=b"1")["ETag"]
+    time.sleep(2)
+    s3.put_object(Bucket="parts", Key="quick", Body=b"1")
+    s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": tag}]})
+    s3.put_object(**place | {"Body": b"2"})
+    listed = {
+        (each["Key"], each["Size"], each["IsLatest"]): each
+        for each in s3.list_object_versions(Bucket="parts")["Versions"]
+    }
+    quick = listed["quick", 1, True]["LastModified"]
+
+    assert listed["slow", 1, False]["LastModified"] < quick <= listed["slow", 1, True]["LastModified"]

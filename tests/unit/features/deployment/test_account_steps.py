@@ -100,7 +100,7 @@ class ScratchAccount:
         outputs = {name: f"{STACK}-{name.lower()}-1" for name in STORES}
         outputs |= {name: name for name in ("ApplicationId", "DeadLetterQueueUrl", "EventBusName", "AlarmTopic")}
         outputs |= {name: name for name in ("IntakeFunction", "CompletionFunction", "JudgeFunction")}
-        outputs["KeyArn"] = "arn:key"
+        outputs |= {"KeyArn": "arn:key", "SigningKeyArn": "arn:signing"}
         outputs |= {name: f"arn:aws:iam::123456789012:policy/{name}" for name in POLICIES}
         outputs |= {"SweepFunction": "SweepFunction", "AnchorBucket": f"{STACK}-anchorbucket-1"}
         stack = {
@@ -257,6 +257,8 @@ class ScratchCommands:
 
     blocks: int = 1
     """Deliveries of the folder that was uploaded slowly."""
+    makes: bool = False
+    """Whether a creation that has to fail does not."""
     by: list[Mapping[str, str]] = field(default_factory=list)
     """The credentials of commands that somebody else gives."""
 
@@ -267,6 +269,8 @@ class ScratchCommands:
         if self.refused and " ".join(words).startswith(self.refused):
             raise SmokeError(f"lakegate {self.refused}: exit code 2: no right")
         match words:
+            case ("stack", "deploy", *_) if codes == (2,) and self.makes:
+                raise SmokeError("lakegate stack deploy: exit code 0")
             case ("stack", "deploy", *options) if codes == (2,):
                 assert any(each.startswith("DriftSchedule=cron(99") for each in options)
             case ("stack", "deploy", *options):
@@ -538,11 +542,15 @@ def test_only_what_the_scratch_stack_has_made_is_noted(trial: Trial, account: Sc
     """By the names that CloudFormation gives; a key only while the stack is the one that made it."""
     account.parameters["KmsKey"] = "arn:key"
     trial.deploy()
-    assert (list(trial.stores.values()), trial.key) == (list(STORES), "")
+    assert (list(trial.stores.values()), trial.keys) == (list(STORES), {})
 
     account.parameters["KmsKey"] = "own"
     trial.deploy()
-    assert trial.key == "arn:key"
+    assert trial.keys == {"KmsKey": "arn:key"}
+
+    account.parameters["SigningKey"] = "own"
+    trial.deploy()
+    assert trial.keys["SigningKey"] == "arn:signing"
 
     account.is_there = False
     with pytest.raises(SmokeError, match=f"the stack {STACK} is not there"):
@@ -561,6 +569,19 @@ def test_what_the_trial_has_made_beside_its_stack_is_gone_or_named(trial: Trial,
         ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]
     ]
     assert [each.partition(" of ")[0] for each in trial.kept] == [f"the bucket {STACK}-anchorbucket-1", "the bucket"]
+
+
+def test_a_creation_that_does_not_fail_is_deleted_again(trial: Trial) -> None:
+    """With its data; and what one that failed has left is named."""
+    commands_of(trial).makes = True
+    with pytest.raises(SmokeError, match="exit code 0"):
+        STEPS[FAILS].run(trial)
+    assert commands_of(trial).calls[-1] == ("stack", "delete", "--yes", "--data")
+    assert trial.kept == [f"what the stack {FAILING} has made and its deletion keeps"]
+
+    commands_of(trial).makes, commands_of(trial).account.left = False, (f"{FAILING}-lakebucket-1",)
+    STEPS[FAILS].run(trial)
+    assert trial.kept[1] == f"{FAILING}-lakebucket-1 of a creation that failed: delete it"
 
 
 def test_expectations_follow_from_the_parameters_of_the_stack(trial: Trial, account: ScratchAccount) -> None:
