@@ -38,7 +38,7 @@ from lakegate.features.deployment.trial import (
     NETWORK,
     STACK,
     AccountStep,
-    Observation,
+    StepObservation,
     StepSkipped,
     Trial,
 )
@@ -210,10 +210,10 @@ def _prepare(trial: Trial) -> None:
 def _tried(trial: Trial, number: int, step: AccountStep) -> StepOutcome:
     """Try a step, whatever came of those before it."""
     terminal.note(f"{number}. {step.title}: about {plural(step.minutes, 'minute')}")
-    began, remedy, observed = time.monotonic(), "", Observation({}, {})
+    began, remedy, observed = time.monotonic(), "", StepObservation({}, {})
     try:
         outcome, found = OK, step.run(trial)
-        if isinstance(found, Observation):
+        if isinstance(found, StepObservation):
             observed, outcome = found, NOT_OK if found.difference else OK
             found, remedy = observed.difference or observed.words, step.otherwise if observed.difference else ""
     except StepSkipped as reason:

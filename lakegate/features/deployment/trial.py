@@ -155,7 +155,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class StepObservation:
     """What a step expects of an account, and what was there: names with numbers, texts, truths or lists of them."""
 
     expected: Mapping[str, Any]
@@ -183,7 +183,7 @@ class AccountStep:
     """The meaning, or the remedy, if it is not so."""
     minutes: int
     dollars: float
-    run: Callable[[Trial], str | Observation]
+    run: Callable[[Trial], str | StepObservation]
     """The words of a step that is as expected, or what it compares. Raises SmokeError where it is not, StepSkipped."""
     needs: tuple[str, ...] = ()
     """Parameters that a person has to name; without them it is skipped."""

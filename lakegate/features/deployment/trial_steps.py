@@ -27,7 +27,7 @@ from lakegate.features.deployment.trial import (
     READING,
     STACK,
     TICK_SECONDS,
-    Observation,
+    StepObservation,
     Trial,
     land_large,
     large_block,
@@ -64,7 +64,7 @@ REGULATED: Final[Mapping[str, str]] = {
 # ---- CloudFormation ----
 
 
-def pausing_update(trial: Trial) -> Observation:
+def pausing_update(trial: Trial) -> StepObservation:
     """An update that changes the application, and so pauses the stack: what was on before is on afterwards."""
     there = trial.there
     given = parameters_of(there)
@@ -75,7 +75,7 @@ def pausing_update(trial: Trial) -> Observation:
         seen = {**_switches(there), "MaxVcpu": parameters_of(there)["MaxVcpu"]}
     finally:
         trial.deploy(MaxVcpu=given["MaxVcpu"])
-    return Observation({**before, "MaxVcpu": changed}, seen, "queues, sweep and schedule are as before the update")
+    return StepObservation({**before, "MaxVcpu": changed}, seen, "queues, sweep and schedule are as before the update")
 
 
 def _switches(there: DeployedStack) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _switches(there: DeployedStack) -> dict[str, Any]:
     }
 
 
-def ringing_repair(trial: Trial, repair: Callable[[Trial], str]) -> Observation:
+def ringing_repair(trial: Trial, repair: Callable[[Trial], str]) -> StepObservation:
     """A repair while an alarm rings that the last deployment has named as a rollback trigger."""
     there = trial.there
     days = "14" if parameters_of(there).get("LogDays") != "14" else "7"
@@ -102,10 +102,10 @@ def ringing_repair(trial: Trial, repair: Callable[[Trial], str]) -> Observation:
         seen, words = str(error), ""
     finally:
         ask_service("cloudwatch", "set_alarm_state", **state, StateValue="OK")
-    return Observation({"repair": "made"}, {"repair": seen}, f"with IntakeFails in ALARM: {words}")
+    return StepObservation({"repair": "made"}, {"repair": seen}, f"with IntakeFails in ALARM: {words}")
 
 
-def failing_creation(trial: Trial) -> Observation:
+def failing_creation(trial: Trial) -> StepObservation:
     """A creation that fails late: nothing of it is left."""
     parameters = ("--parameter", f"DriftSchedule={IMPOSSIBLE}", "--parameter", "KmsKey=own")
     commands = trial.commands(FAILING)
@@ -127,7 +127,7 @@ def failing_creation(trial: Trial) -> Observation:
         "tables": len(tables),
         "logs": len(logs),
     }
-    return Observation(
+    return StepObservation(
         {"stack": "gone", "buckets": 0, "tables": 0, "logs": 0}, seen, "no stack, bucket, table or log is left"
     )
 
@@ -142,7 +142,7 @@ def _tables() -> Iterator[list[str]]:
         request = {"ExclusiveStartTableName": found["LastEvaluatedTableName"]}
 
 
-def deployer(trial: Trial) -> Observation:
+def deployer(trial: Trial) -> StepObservation:
     """A later deployment by a role with the policies of a deployer alone."""
     there = trial.there
     days = "30" if parameters_of(there).get("LogDays") != "30" else "7"
@@ -156,7 +156,7 @@ def deployer(trial: Trial) -> Observation:
         except SmokeError as error:
             seen = str(error)
     withheld = sorted(name for name in WITHHELD if decisions.get(name) != "allowed")
-    return Observation(
+    return StepObservation(
         {"deployment": "made", "LogDays": days, "withheld": sorted(WITHHELD)},
         {"deployment": seen, "LogDays": parameters_of(there).get("LogDays"), "withheld": withheld},
         "a role with DeployerPolicy, DeployerServicesPolicy and OperatorPolicy has changed LogDays",
@@ -192,7 +192,7 @@ def _role(there: DeployedStack, policies: list[str]) -> Iterator[tuple[str, dict
 # ---- Deliveries ----
 
 
-def given_bucket(trial: Trial) -> Observation:
+def given_bucket(trial: Trial) -> StepObservation:
     """A bucket whose owner has notifications of its own keeps them when the stack is told of its objects."""
     name = f"{STACK}-given-{uuid4().hex[:8]}"
     queue = ask_service("sqs", "create_queue", QueueName=name)["QueueUrl"]
@@ -220,10 +220,10 @@ def given_bucket(trial: Trial) -> Observation:
         ask_service("sqs", "delete_queue", QueueUrl=queue)
     theirs = [each["Id"] for each in found.get("QueueConfigurations", ())]
     seen = {"theirs": theirs, "EventBridge": "EventBridgeConfiguration" in found}
-    return Observation({"theirs": ["theirs"], "EventBridge": True}, seen, "the owner's notification is kept")
+    return StepObservation({"theirs": ["theirs"], "EventBridge": True}, seen, "the owner's notification is kept")
 
 
-def slow_upload(trial: Trial) -> Observation:
+def slow_upload(trial: Trial) -> StepObservation:
     """An object in parts that takes minutes, into a folder that is delivered when it is quiet: one delivery of two objects.
 
     S3 states the beginning of an upload as Last-Modified; the gate goes by the time of the event.
@@ -248,7 +248,7 @@ def slow_upload(trial: Trial) -> Observation:
         "Last-Modified is the beginning": behind > SLOW_SECONDS / 2,
     }
     expected = {"deliveries": 1, "objects": 2, "Last-Modified is the beginning": True}
-    return Observation(
+    return StepObservation(
         expected, seen, "one delivery of both objects", {"Last-Modified behind the end, s": round(behind, 1)}
     )
 
@@ -265,7 +265,7 @@ def _blocks(trial: Trial, dataset: str, seconds: float) -> list[dict[str, Any]]:
         time.sleep(TICK_SECONDS)
 
 
-def ten_gigabytes(trial: Trial) -> Observation:
+def ten_gigabytes(trial: Trial) -> StepObservation:
     """A delivery of 10 GiB by Spark, with the executors and disks that the parameters permit."""
     there = trial.by_spark()
     given = parameters_of(there)
@@ -279,13 +279,13 @@ def ten_gigabytes(trial: Trial) -> Observation:
     seen = {"verdict": found["verdict"], "executors": int(stated.get("spark.executor.instances", 0))}
     expected = {"verdict": "accepted", "executors": executors}
     words = f"accepted by {plural(executors, 'executor')} in {found['seconds']} s"
-    return Observation(expected, seen, words, {"seconds": found["seconds"] or 0.0})
+    return StepObservation(expected, seen, words, {"seconds": found["seconds"] or 0.0})
 
 
 # ---- Numbers ----
 
 
-def latencies(trial: Trial) -> Observation:
+def latencies(trial: Trial) -> StepObservation:
     """What a transaction of DynamoDB and a cold start take here, beside what the model assumes."""
     there = trial.there
     now = datetime.now(UTC)
@@ -310,7 +310,7 @@ def latencies(trial: Trial) -> Observation:
     assumed, most = ASSUMED_MILLISECONDS
     took = measured.get("transaction, ms")
     words = ", ".join(f"{name} {value:g}" for name, value in measured.items())
-    return Observation(
+    return StepObservation(
         {"transactions were measured": True, f"a transaction takes at most {most} ms": True},
         {
             "transactions were measured": took is not None,
@@ -337,7 +337,7 @@ def _cold_starts(there: DeployedStack, function: str) -> Iterator[float]:
         yield float(json.loads(event["message"])["record"]["metrics"]["initDurationMs"])
 
 
-def regulated(trial: Trial) -> Observation:
+def regulated(trial: Trial) -> StepObservation:
     """The parameters of `regulated`: a trail that writes, a block that is signed, an anchor that is kept."""
     there = trial.there
     trial.publish("regulated", {"readings": READING})  # afterwards a second person would have to approve it
@@ -358,4 +358,4 @@ def regulated(trial: Trial) -> Observation:
     expected = {"verdict": "accepted", "signed": True, "trail": True, "anchor": 1}
     trial.kept.append(f"the bucket {there.outputs.get('AnchorBucket', '')} of anchors, until its locks end tomorrow")
     trial.kept.append(f"the bucket of the trail of {there.name}")
-    return Observation(expected, seen, "the delivery is accepted, its block signed and anchored, the trail writes")
+    return StepObservation(expected, seen, "the delivery is accepted, its block signed and anchored, the trail writes")

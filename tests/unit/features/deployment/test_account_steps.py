@@ -20,7 +20,7 @@ from lakegate.features.deployment import account_steps, trial_steps
 from lakegate.features.deployment import trial as trial_module
 from lakegate.features.deployment.account_steps import BURST, SLICES, STEPS
 from lakegate.features.deployment.smoke_command import SmokeError
-from lakegate.features.deployment.trial import INITIAL, STACK, Observation, StepSkipped, Trial
+from lakegate.features.deployment.trial import INITIAL, STACK, StepObservation, StepSkipped, Trial
 from lakegate.features.deployment.trial_steps import FAILING, WITHHELD
 from tests.simulation.throughput import QUOTAS, Times
 
@@ -369,7 +369,7 @@ def test_a_step_is_as_expected(trial: Trial, number: int) -> None:
 
     assert (
         (found.words, found.difference) == (FOUND[number], "")
-        if isinstance(found, Observation)
+        if isinstance(found, StepObservation)
         else found == FOUND[number]
     )
 
@@ -452,7 +452,7 @@ def told(trial: Trial, number: int) -> str:
         found = STEPS[number].run(trial)
     except SmokeError as error:
         return str(error)
-    assert isinstance(found, Observation), found
+    assert isinstance(found, StepObservation), found
     return found.difference
 
 
@@ -588,7 +588,7 @@ def test_expectations_follow_from_the_parameters_of_the_stack(trial: Trial, acco
     """With other limits another number of executors is expected, and the fake starts as many."""
     account.parameters |= {"MaxVcpu": "64", "MaxConcurrentRuns": "2"}
     found = STEPS[TEN].run(trial)
-    assert isinstance(found, Observation)
+    assert isinstance(found, StepObservation)
 
     assert (found.expected["executors"], found.difference) == (10, "")
 

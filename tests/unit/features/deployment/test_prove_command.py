@@ -34,7 +34,7 @@ from lakegate.features.deployment.trial import (
     NETWORK,
     STACK,
     AccountStep,
-    Observation,
+    StepObservation,
     StepSkipped,
     Trial,
 )
@@ -241,8 +241,8 @@ HIDDEN = ("IOSFODNN7", "wJalrXUt", "210987654321", "0f0f0f0f0f", "eyJhbGciOi", "
 def comparing(seen: object, found: str = "") -> AccountStep:
     """A step that expects three executors."""
 
-    def run(_: Trial) -> Observation:
-        return Observation({"executors": 3}, {"executors": seen}, found, {"ms": 7.5})
+    def run(_: Trial) -> StepObservation:
+        return StepObservation({"executors": 3}, {"executors": seen}, found, {"ms": 7.5})
 
     return AccountStep("sizes", "it starts three", "give it less", 1, 0.1, run)
 
