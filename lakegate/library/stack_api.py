@@ -12,6 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
+from warnings import warn
 
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, open_deployed
@@ -19,6 +20,7 @@ from lakegate.base.errors import InputError
 from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import encode
 from lakegate.base.text import plural, printable
+from lakegate.gate.datasets.accepted_deliveries import changed_since
 from lakegate.gate.datasets.readers_manifest import not_current_in, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import workload_id
@@ -214,6 +216,10 @@ class DatasetTable:
     deliveries: int
     """Deliveries that the rows are of."""
     _table: pa.Table
+    removed: tuple[int, ...] = ()
+    """With `since`: heights up to it whose rows do not count any more, because they were recalled or superseded."""
+    restored: tuple[int, ...] = ()
+    """With `since`: heights up to it whose rows count again; they are not among the rows."""
 
     def to_arrow(self) -> pa.Table:
         """An Arrow table."""
@@ -261,8 +267,9 @@ def read(dataset: str, *, since: int = NOTHING, stack: str = DEFAULT_STACK, loca
     A text that is no value of its column's type is missing: only a contract that tolerates it lets it through. Rows of slices
     that were retracted or corrected are left out, and deliveries that were recalled or superseded.
 
-    `dataset`: its name, `orders_v1`; `since`: only deliveries above this height, which is `height` of an earlier result. What was
-    read earlier and recalled since is not named: read the whole dataset, or `lakegate get`.
+    `dataset`: its name, `orders_v1`; `since`: only deliveries above this height, which is `height` of an earlier result. Where
+    deliveries up to it were recalled, restored or superseded since, `removed` and `restored` name them, with a warning: read the
+    whole dataset then.
 
     InputError where there is no such dataset, or an object is not as the manifest lists it.
     """
@@ -285,8 +292,29 @@ def read(dataset: str, *, since: int = NOTHING, stack: str = DEFAULT_STACK, loca
                     f"{head['line']} is published as slices, and the feature that reads them is not installed"
                 )
             tables += (reader(dependencies, {**manifest, "deliveries": sliced}, folder) for reader in readers)
-        table = pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
-        return DatasetTable(head["line"], max(int(head["height"]), since), len(listed), table)
+        left, returned = changed_since(dependencies, head["line"], state, since)
+        if left or returned:
+            warn(
+                f"{head['line']}: deliveries that were read before are not current any more (heights {sorted(left)}), or are "
+                f"again ({sorted(returned)}): read the whole dataset",
+                stacklevel=2,
+            )
+        table = pa.concat_tables(tables or [_no_rows(dependencies, head)], promote_options="permissive")
+        height = max(int(head["height"]), since)
+        return DatasetTable(head["line"], height, len(listed), table, tuple(sorted(left)), tuple(sorted(returned)))
+
+
+def _no_rows(dependencies: Dependencies, head: dict[str, Any]) -> pa.Table:
+    """A table without rows, with the columns of the newest accepted delivery; of a dataset that has none without columns."""
+    import pyarrow as pa  # noqa: PLC0415 - as in `read`
+
+    from lakegate.engine.typed_columns import PlanColumns  # noqa: PLC0415 - the engine, for rows alone
+
+    segments = head["segments"]
+    newest = whole(dependencies, head, (segments["count"] - 1) * segments["heights"] - 1)["deliveries"][-1:]
+    if not newest or "slices" in newest[0]:
+        return pa.table({})
+    return PlanColumns(_plan(dependencies, newest[0]["plan"], newest[0]["workload"])).schema.empty_table()
 
 
 def _rows(dependencies: Dependencies, delivery: ListedDelivery, folder: Path) -> Iterator[pa.Table]:

@@ -23,7 +23,7 @@ def test_the_example_of_spark_reads_every_dialect(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Values, nulls and quotes are those that were delivered, in both dialects."""
+    """Values, nulls and quotes are those that were delivered, in both dialects; and what was recalled is left out."""
     assert spark.version
     monkeypatch.chdir(tmp_path)
     fill(lakegate)
@@ -31,6 +31,11 @@ def test_the_example_of_spark_reads_every_dialect(
     found = {row.country: (row.orders, row.amount) for row in run("pyspark").collect()}
 
     assert found == BY_COUNTRY
+
+    second = lakegate.json("get", "orders_v1", "--dry-run")["deliveries"][1]["workload"]
+    lakegate.ok("recall", second, "--reason", "the wrong month")
+    lakegate.ok("get", "orders_v1", "data", "--all")
+    assert {row.country: row.orders for row in run("pyspark").collect()} == {None: 1, "BR": 2, "PT": 1}
 
 
 def test_the_example_of_spark_takes_no_title_for_a_header(

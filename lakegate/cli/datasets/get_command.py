@@ -21,6 +21,7 @@ from lakegate.cli.command_runner import BESIDE, CommandResult, gate_command
 from lakegate.cli.options import TARGET_FOLDER, DatasetName, Local
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import DATASET_KEY
+from lakegate.gate.datasets.accepted_deliveries import changed_since
 from lakegate.gate.datasets.current_deliveries import ALL_CURRENT
 from lakegate.gate.datasets.readers_manifest import not_current_in, published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
@@ -106,6 +107,8 @@ class NewDelivery:
     files: int
     size: int
     """Bytes of all files."""
+    supersedes: tuple[int, ...]
+    """The heights of the deliveries in whose place it comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +120,11 @@ class NewDeliveries:
     since: int
     height: int
     removed: tuple[RemovedDelivery, ...]
-    """Deliveries of the folder that are not current any more."""
+    """Deliveries of the folder, or up to the height, that are not current any more."""
     left_out: int
     """Deliveries that are not current."""
     deliveries: tuple[NewDelivery, ...]
-    """The newest last; without those that the folder has."""
+    """The newest last; without those that the folder has, with those up to the height that are current again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +196,15 @@ def get(  # noqa: PLR0913 - a command has these options
     else:
         manifest = whole(dependencies, head, height)
     state, before = (ALL_CURRENT if every else not_current_in(each) for each in (head, known))
-    returned = before.returned(state, height)
-    if returned:
-        manifest = whole(dependencies, head, min(returned) - 1)
+    left, returned = frozenset[int](), before.returned(state, height)
+    if folder is None and not every:  # what was read before is not here, but at the height that it was read at
+        left, returned = changed_since(dependencies, head["line"], state, height)
+    if changed := left | returned:
+        manifest = whole(dependencies, head, min(changed) - 1)
     listed = [each for each in deliveries(manifest, NOTHING) if each.height > height or each.height in returned]
     wanted = tuple(each for each in listed if each.height not in state)
     there = [each for each in deliveries(known, NOTHING) if each.height in state]
+    there += [each for each in deliveries(manifest, NOTHING) if each.height in left]
     if text := ending_of(head, moment(datetime.now(UTC))):
         terminal.note(f"lakegate: warning: {text}")
     stack, left_out = " --local" if local else "", len(listed) - len(wanted)
@@ -265,6 +271,7 @@ def _new(delivery: ListedDelivery) -> NewDelivery:
         rows=delivery.listed["published_rows"],
         files=len(sizes),
         size=sum(sizes),
+        supersedes=tuple(delivery.listed.get("supersedes", ())),
     )
 
 
@@ -292,8 +299,14 @@ def _new_in_words(new: NewDeliveries, stack: str) -> Iterator[Word]:
         yield Grid(columns, rows, numbers, columns)
     else:
         yield f"Nothing of {new.dataset} is new above height {new.since}."
-    for each in new.removed:
-        yield f"to be removed  height {each.height}: it was {each.not_current}, and is not current any more"
+    for each in new.deliveries:
+        if each.height <= new.since:
+            yield f"current again  height {each.height}"
+        if each.supersedes:
+            yield f"height {each.height} takes the place of {', '.join(map(str, each.supersedes))}"
+    what = "to be removed" if new.folder else "to be taken out"
+    for gone in new.removed:
+        yield f"{what}  height {gone.height}: it was {gone.not_current}, and is not current any more"
     if new.left_out:
         left = plural(new.left_out, "delivery that is", "deliveries that are")
         yield f"left out  {left} recalled or superseded: --all has everything"

@@ -70,6 +70,23 @@ def not_current_at(dependencies: Dependencies, dataset: str, height: int = MAX_I
         )
 
 
+class ChangedState(NamedTuple):
+    """How the current state of a dataset has changed for deliveries up to a height, by their heights."""
+
+    left: frozenset[int] = frozenset()
+    """Those that were current then, and are not any more."""
+    returned: frozenset[int] = frozenset()
+    """Those that were not, and are again."""
+
+
+def changed_since(dependencies: Dependencies, dataset: str, state: NotCurrent, height: int) -> ChangedState:
+    """The changes of the state at a height to a later one."""
+    if height < 0 or state.height <= height:
+        return ChangedState()
+    before = not_current_at(dependencies, dataset, height)
+    return ChangedState(state.returned(before, height), before.returned(state, height))
+
+
 def _not_current(head: ManifestHead, above: Iterable[AnyBlock], height: int) -> NotCurrent:
     """The deliveries that were not current at a height. Raises _NotUsable where the manifest does not say."""
     state = head.not_current or ALL_CURRENT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -43,6 +44,20 @@ def test_the_example_of_pandas_reads_the_bucket(prepared: Lakegate) -> None:
 
     assert isinstance(found, pd.DataFrame)
     assert known == {country: value for country, value in BY_COUNTRY.items() if country is not None}
+
+
+@pytest.mark.parametrize("prepared", [100], indirect=True)
+@pytest.mark.parametrize("library", ["duckdb", "pandas"])
+def test_the_examples_leave_out_what_does_not_count(prepared: Lakegate, library: str) -> None:
+    """Also in a folder that has everything."""
+    fill(prepared, "utf-8", TITLES)
+    workload = prepared.json("get", "orders_v1", "--dry-run")["deliveries"][0]["workload"]
+    prepared.ok("recall", workload, "--reason", "the wrong month")
+    prepared.ok("get", "orders_v1", "data", "--all")
+    found = run(library)
+    rows = found.fetchall() if library == "duckdb" else found.reset_index().to_records(index=False)
+
+    assert [tuple(row) for row in rows] == [("BR", 1, Decimal(100)), ("DE", 1, Decimal(2)), ("PT", 2, Decimal("1.05"))]
 
 
 def test_the_manifest_on_the_page_fits_its_schema() -> None:

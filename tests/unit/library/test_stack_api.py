@@ -99,7 +99,9 @@ def test_accepted_rows_are_read_with_the_types_of_the_contract(lakegate: Lakegat
     assert (str(frame["amount"].dtype), frame["amount"].isna().sum(), int(frame["amount"].sum())) == ("Int64", 1, 18)
     assert repr(rows) == "<DatasetTable shop/orders_v1, 6 rows of 2 deliveries, height 2>"
     assert len(api.read("orders_v1", since=0)) == 2
-    assert len(api.read("orders_v1", since=rows.height)) == 0
+    nothing = api.read("orders_v1", since=rows.height)
+    assert (nothing.to_arrow(), nothing.deliveries) == (table.slice(0, 0), 0)
+    assert (nothing.removed, nothing.restored) == ((), ())
     with pytest.raises(InputError, match=r"`since` of lakegate.read is a height"):
         api.read("orders_v1", since="2026-11-30")  # type: ignore[arg-type] # as people try it
 
@@ -148,6 +150,26 @@ def test_rows_of_a_recalled_delivery_are_not_read(lakegate: Lakegate) -> None:
 
     assert current.to_pydict() == {"id": ["b"], "amount": [2]}
     assert len(api.read("orders_v1")) == 2
+
+
+def test_who_reads_what_is_new_hears_what_does_not_count_any_more(lakegate: Lakegate) -> None:
+    """Else rows of a recalled delivery would stay in what was read before, and nobody would know."""
+    lakegate.routed()
+    lakegate.delivered(name="a.csv", body=b"id,amount\na,1\n")
+    before = api.read("orders_v1")
+    lakegate.ok("recall", "orders/a.csv", "--reason", "wrong month")
+    with pytest.warns(UserWarning, match=r"not current any more \(heights \[0\]\).*read the whole dataset"):
+        recalled = api.read("orders_v1", since=before.height)
+    lakegate.ok("restore", "orders/a.csv", "--reason", "it was right")
+    with pytest.warns(UserWarning, match=r"or are again \(\[0\]\)"):
+        restored = api.read("orders_v1", since=recalled.height)
+    same = api.read("orders_v1", since=before.height)
+
+    assert [(each.removed, each.restored, len(each)) for each in (recalled, restored, same)] == [
+        ((0,), (), 0),
+        ((), (0,), 0),
+        ((), (), 0),
+    ]
 
 
 def test_texts_of_data_are_escaped_in_a_notebook(lakegate: Lakegate) -> None:

@@ -521,6 +521,27 @@ def test_a_dry_run_says_what_is_not_current_any_more(filled: Lakegate, tmp_path:
     ]
 
 
+def test_a_dry_run_without_a_folder_compares_with_the_height_that_was_read(filled: Lakegate) -> None:
+    """What was read before may not count any more, and what did not may count again."""
+    workload = filled.json("get", "orders_v1", "--dry-run")["deliveries"][0]["workload"]
+    filled.ok("recall", workload, "--reason", "the wrong month")
+    recalled = filled.json("get", "orders_v1", "--dry-run", "--since", "2")
+    words = filled.ok("get", "orders_v1", "--dry-run", "--since", "2").splitlines()
+    known = filled.ok("get", "orders_v1", "--dry-run", "--since", "3").splitlines()
+    filled.ok("restore", workload, "--reason", "it was right")
+    restored = filled.json("get", "orders_v1", "--dry-run", "--since", "3")
+    same = filled.json("get", "orders_v1", "--dry-run", "--since", "2")
+
+    assert recalled["removed"] == [{"height": 0, "workload": workload, "not_current": "recalled"}]
+    assert words[:2] == [
+        f"Nothing of {LINE} is new above height 2.",
+        "to be taken out  height 0: it was recalled, and is not current any more",
+    ]
+    assert known == [f"Nothing of {LINE} is new above height 3."]
+    assert (restored["removed"], [each["height"] for each in restored["deliveries"]]) == ([], [0])
+    assert (same["removed"], same["deliveries"]) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
