@@ -40,7 +40,6 @@ TIMES: Final = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 OfDataset: TypeAlias = Annotated[str | None, Option(help="Which dataset, where the contract has several.")]
 ContractFile: TypeAlias = Annotated[Path, Option(help="The contract document (ODCS, DCS or DCM).")]
 DATA: Final = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
-Data: TypeAlias = Annotated[list[str], Argument(help=DATA)]
 TARGET_FOLDER: Final = "The target folder; created if missing."
 TargetFolder: TypeAlias = Annotated[Path, Argument(help=TARGET_FOLDER)]
 CONTRACT_NAME: Final = "The contract's id, the beginning of it, or DCM's id of a version."

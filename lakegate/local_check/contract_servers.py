@@ -68,7 +68,7 @@ def named_table(contract: Contract, name: str, snapshot: str | None, dataset: st
     if len(datasets) != 1:
         known = join_words([each.name for each in datasets]) or "none"
         raise InputError(f"--table is the data of one dataset: choose it with --dataset ({known})")
-    file = write_table(name, snapshot, folder / "table.parquet")
+    file = write_table(name, snapshot, folder / "table.parquet").file
     return ServedData({datasets[0].name: DataOnServer([file], PARQUET)})
 
 

@@ -12,7 +12,7 @@ from lakegate.base.errors import InputError
 from lakegate.base.extension_points import load_extension
 from lakegate.base.text import quote
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.local_check.data_files import DataFile, table_format_of
+from lakegate.local_check.data_files import METADATA_SUFFIXES, DataFile, table_format_of
 
 POINT: Final = "table readers"
 PARQUET: Final = Storage(Format.PARQUET)
@@ -38,6 +38,18 @@ class TablePlace:
 
 
 @dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of a table, or a part of one, as the table declares it."""
+
+    name: str
+    """Of the items of a list, and of keys and values of a map, `[]`, `key` and `value`."""
+    is_required: bool
+    description: str
+    """Empty where there is none."""
+    parts: tuple[TableColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenTable:
     """A snapshot of a table that was written."""
 
@@ -45,6 +57,17 @@ class WrittenTable:
     """Of Iceberg its id, of Delta its version; empty where a table has none yet."""
     words: str
     """For people: `Iceberg, snapshot 4744723849327238845`."""
+    columns: tuple[TableColumn, ...]
+    description: str
+    """Of the table; empty where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableData:
+    """The rows of a table as a data file, and what the table declares."""
+
+    file: DataFile
+    written: WrittenTable
 
 
 WriteTable = Callable[[TablePlace, Path], WrittenTable]
@@ -53,7 +76,7 @@ row groups, and one data file at most, in memory. The library applies deletes, a
 Raises InputError, SetUpError; ModuleNotFoundError where the library is not installed."""
 
 
-def write_table(name: str, snapshot: str | None, file: Path) -> DataFile:
+def write_table(name: str, snapshot: str | None, file: Path) -> TableData:
     """The rows of a table as a data file, which is written. Raises InputError, SetUpError."""
     place = name if name == "/" else name.rstrip("/")
     format_ = table_format_of(place)
@@ -62,7 +85,15 @@ def write_table(name: str, snapshot: str | None, file: Path) -> DataFile:
         raise InputError(f"there is no table {quote(name)}: {FORMS}")
     write: WriteTable = load_extension(POINT, format_ or "iceberg")
     written = write(TablePlace(place, snapshot, in_catalog), file)
-    return DataFile(str(file), label=f"{name} ({written.words})", snapshot=written.snapshot)
+    return TableData(DataFile(str(file), label=f"{name} ({written.words})", snapshot=written.snapshot), written)
+
+
+def table_name(name: str) -> str:
+    """The last part of the name of a table, without its catalog, or without the folders that it is in."""
+    *folders, last = name.rstrip("/").split("/")
+    if last.endswith(METADATA_SUFFIXES):
+        last = next((each for each in reversed(folders) if each != "metadata"), "")
+    return last.rpartition(".")[2] or "table"
 
 
 def newest_metadata(names: list[str], folder: str) -> str:

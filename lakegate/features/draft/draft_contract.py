@@ -116,8 +116,10 @@ def _content(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ..
             if not column.parts and why_personal(column) is not None
             else []
         )
-        return Mapping([*_type(column), *personal, *_parts(column, is_full=False)])
-    return Mapping([*_type(column), *_requirements(column, key, unique), *_parts(column, is_full=True)])
+        required = [YamlEntry("required", True)] if column.is_required else []
+        return Mapping([*_type(column), *required, *personal, *_parts(column, is_full=False)])
+    about = [YamlEntry("description", column.description)] if column.description else []
+    return Mapping([*about, *_type(column), *_requirements(column, key, unique), *_parts(column, is_full=True)])
 
 
 def _type(column: ProfiledColumn) -> Iterator[YamlEntry]:
@@ -134,7 +136,9 @@ def _type(column: ProfiledColumn) -> Iterator[YamlEntry]:
 
 def _requirements(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ...]) -> Iterator[YamlEntry]:
     personal = why_personal(column) if not column.parts else None
-    if column.present == column.rows and column.rows:
+    if column.is_required:
+        yield YamlEntry("required", True)
+    elif column.present == column.rows and column.rows:
         yield YamlEntry("required", True, f"suggested: present in {share(column.present, column.rows)}")
     if column.name in key:
         of = "no value occurs twice" if len(key) == 1 else f"no pair of {' and '.join(key)} occurs twice"
@@ -319,6 +323,7 @@ def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: l
         [
             YamlEntry("name", name),
             YamlEntry("logicalType", "object"),
+            *([YamlEntry("description", profile.description)] if is_full and profile.description else []),
             *(Remark(f"left out: {text}") for text in left_out),
             YamlEntry("properties", Items(properties)),
             *([YamlEntry("quality", Items([count]))] if is_full and rows else []),

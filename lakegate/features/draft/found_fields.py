@@ -87,6 +87,10 @@ class ProfiledColumn:
     """In words, the numbers of values by kind, where some are not of the main one; empty where all are."""
     strays: int = 0
     """Values of other kinds than the main one."""
+    is_required: bool = False
+    """Whether a table declares that it always has a value."""
+    description: str = ""
+    """That of a table; empty where there is none."""
 
     @property
     def meaning(self) -> LogicalType:
@@ -126,6 +130,8 @@ class Profile:
     """Rows that hold no record (no value, or totals): they are none of `rows`, and nothing is known of them."""
     has_dated_names: bool = False
     """Whether each file has a date in its name."""
+    description: str = ""
+    """That of a table; empty where there is none."""
 
 
 # ---- Fields of a file ----

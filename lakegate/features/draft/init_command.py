@@ -17,7 +17,7 @@ from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder
-from lakegate.cli.options import AsJson, Data
+from lakegate.cli.options import DATA, AsJson
 from lakegate.library.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
 
 if TYPE_CHECKING:
@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 # ---- `lakegate init` ----
 
 
-NAME = "The name of the contract and its dataset; by default that of the first file."
+NAME = "The name of the contract and its dataset; by default that of the first file, or of the table."
+TABLE = (
+    "A table of Iceberg or Delta, where no file is named: its folder, also as s3://BUCKET/FOLDER, a file *.metadata.json, or"
+    " CATALOG.NAMESPACE.TABLE; glue.DATABASE.TABLE needs no configuration of pyiceberg."
+)
+SNAPSHOT = (
+    "Of --table, another state than the current one: the id of a snapshot, a branch or a tag; of Delta a version."
+)
 OWNER = Option(help="The team that answers for the data.")
 OUTPUT = "The file to write, by default NAME.odcs.yaml in this folder; - for standard output. No file is overwritten."
 Output: TypeAlias = Annotated[str | None, Option("--output", "-o", help=OUTPUT)]
@@ -45,6 +52,9 @@ class Drafted:
     report: Report
     warnings: tuple[str, ...]
     """Of lint."""
+    table: str | None
+    """None: files."""
+    snapshot: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +88,10 @@ class DraftedContract(ExampleContract):
 
 
 @command
-def init(
-    data: Data,
+def init(  # noqa: PLR0913, PLR0917 - every option of the command is one
+    data: Annotated[list[str] | None, Argument(help=f"{DATA} None with --table.")] = None,
+    table: Annotated[str | None, Option(help=TABLE)] = None,
+    snapshot: Annotated[str | None, Option(help=SNAPSHOT)] = None,
     name: Annotated[str | None, Option(help=NAME)] = None,
     owner: Annotated[str | None, OWNER] = None,
     output: Output = None,
@@ -87,17 +99,24 @@ def init(
 ) -> CommandResult[DraftedContract]:
     """Draft a contract (ODCS 3.1) from data: format, types, keys, ranges, lists, patterns, personal data.
 
+    Of a table, types, required columns and descriptions are those that it declares.
     What is certain has no comment; what the data suggests has its evidence (`# suggested: 99.8 % of 40,000`).
 
     Example: lakegate init samples/orders-clean.csv --name orders --owner shop
     """
     from lakegate.base.text import dataset_name  # noqa: PLC0415 - yaml and more, for this command alone
     from lakegate.local_check.data_files import DataFile  # noqa: PLC0415 - likewise
+    from lakegate.local_check.table_data import table_name  # noqa: PLC0415 - likewise
 
-    name = name if name is not None else Path(DataFile(data[0]).shown).name.partition(".")[0]
+    if bool(data) is (table is not None):
+        raise InputError("name files, or a table with --table")
+    if table is None and snapshot is not None:
+        raise InputError("--snapshot is that of a table: name it with --table")
+    if name is None:
+        name = table_name(table) if table is not None else Path(DataFile((data or [])[0]).shown).name.partition(".")[0]
     target = output if output is not None else f"{dataset_name(name)}{SUFFIX}"
     writable(target)
-    drafted = _draft_contract(data, name, owner)
+    drafted = _draft_contract(data or [], table, snapshot, name, owner)
     write_draft(target, drafted.draft.text, as_json=as_json)
     if target == STANDARD_OUTPUT and not as_json:
         for line in (*_found(drafted.draft), *_verdict(drafted)):
@@ -106,7 +125,8 @@ def init(
     return CommandResult(_result(target, drafted), words)
 
 
-def _draft_contract(data: list[str], name: str, owner: str | None) -> Drafted:
+def _draft_contract(data: list[str], table: str | None, snapshot: str | None, name: str, owner: str | None) -> Drafted:
+    from lakegate.features.draft.declared_columns import as_declared  # noqa: PLC0415 - likewise
     from lakegate.features.draft.draft_contract import draft  # noqa: PLC0415 - likewise
     from lakegate.features.draft.suggestions import has_date  # noqa: PLC0415 - likewise
     from lakegate.library.contract_files import plan_of  # noqa: PLC0415 - likewise
@@ -117,13 +137,19 @@ def _draft_contract(data: list[str], name: str, owner: str | None) -> Drafted:
         judge_delivery,
     )
     from lakegate.local_check.data_files import files_of  # noqa: PLC0415 - likewise
+    from lakegate.local_check.table_data import write_table  # noqa: PLC0415 - likewise
     from lakegate.verdict.file_checks import RECORDS  # noqa: PLC0415 - likewise
     from lakegate.verdict.verdict import Verdict  # noqa: PLC0415 - likewise
 
-    files = files_of(data)
     with interruptible_folder() as folder:
-        dated = all(has_date(Path(file.shown).name) for file in files)
-        profile = replace(_profile(files, folder), has_dated_names=dated)
+        if table is not None:
+            rows = write_table(table, snapshot, folder / "table.parquet")
+            files, dated = [rows.file], False
+            profile = as_declared(_profile(files, folder), rows.written)
+        else:
+            files = files_of(data)
+            dated = all(has_date(Path(file.shown).name) for file in files)
+            profile = replace(_profile(files, folder), has_dated_names=dated)
         now = datetime.now(UTC)
         found = draft(profile, name, owner, now)
         if not found.columns:
@@ -143,7 +169,7 @@ def _draft_contract(data: list[str], name: str, owner: str | None) -> Drafted:
         if report.judgement.verdict is Verdict.REJECTED:
             found = draft(profile, name, owner, now, [entry.message for entry in report.judgement.reasons])
         warnings = tuple(f"{warning.code}: {warning.message}" for warning in examined.warnings)
-    return Drafted(found, profile, report, warnings)
+    return Drafted(found, profile, report, warnings, table, snapshot)
 
 
 def _profile(files: list[DataFile], folder: Path) -> Profile:
@@ -213,18 +239,21 @@ def _verdict(drafted: Drafted) -> list[str]:
 
 
 def _words(target: str, drafted: Drafted) -> list[str]:
-    draft, profile = drafted.draft, drafted.profile
+    draft, profile, data = drafted.draft, drafted.profile, list(drafted.report.files)
+    source = profile.storage.title if drafted.table is None else data[0]
+    if drafted.table is not None:
+        data = ["--table", drafted.table, *([] if drafted.snapshot is None else ["--snapshot", drafted.snapshot])]
     return [
         *_found(draft),
         (
-            f"{target}: drafted from {plural(profile.rows, 'row')} of {profile.storage.title}: "
+            f"{target}: drafted from {plural(profile.rows, 'row')} of {source}: "
             f"{plural(draft.columns, 'column')}, {plural(draft.suggestions, 'suggestion')}"
         ),
         *_verdict(drafted),
         *(f"lint: {warning}" for warning in drafted.warnings[:MAX_SHOWN]),
         "Next: correct every line with `suggested`, then",
         f"    lakegate lint {quote(target)}",
-        f"    lakegate check --contract {quote(target)} {' '.join(map(quote, drafted.report.files))}",
+        f"    lakegate check --contract {quote(target)} {' '.join(map(quote, data))}",
     ]
 
 

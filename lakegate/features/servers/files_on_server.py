@@ -73,7 +73,7 @@ def _data(
 
 
 def _tables(named: Mapping[str, str], folder: Path) -> Mapping[str, DataOnServer]:
-    files = (write_table(place, None, folder / f"server-{at}.parquet") for at, place in enumerate(named.values()))
+    files = (write_table(place, None, folder / f"server-{at}.parquet").file for at, place in enumerate(named.values()))
     return {name: DataOnServer([file], PARQUET) for name, file in zip(named, files, strict=True)}
 
 

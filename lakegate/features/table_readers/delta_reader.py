@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lakegate.base.errors import InputError
 from lakegate.base.text import printable, quote
-from lakegate.features.table_readers.parquet_rows import write_rows
+from lakegate.features.table_readers.parquet_rows import columns_of, write_rows
 from lakegate.local_check.table_data import TablePlace, WrittenTable
 
 VERSION: Final = re.compile(r"[0-9]{1,18}")
@@ -37,8 +37,10 @@ def write_table(place: TablePlace, file: Path) -> WrittenTable:
         for path in pa.table(table.get_add_actions(flatten=True)).column("path").to_pylist():
             _require_inside(place.name, path, is_local=is_local)
         rows = pa.RecordBatchReader.from_stream(table.scan())
-        write_rows(rows, pa.schema(table.schema().to_arrow()), file)
-    return WrittenTable(str(table.version()), f"Delta, version {table.version()}")
+        declared = pa.schema(table.schema().to_arrow())
+        write_rows(rows, declared, file)
+        version, description = table.version(), table.metadata().description or ""
+    return WrittenTable(str(version), f"Delta, version {version}", columns_of(declared), description)
 
 
 def _options() -> dict[str, str]:

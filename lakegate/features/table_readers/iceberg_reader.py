@@ -28,7 +28,7 @@ from pyiceberg.table import DataScan, StaticTable, Table
 
 from lakegate.base.errors import InputError, SetUpError
 from lakegate.base.text import printable, quote
-from lakegate.features.table_readers.parquet_rows import write_rows
+from lakegate.features.table_readers.parquet_rows import columns_of, write_rows
 from lakegate.local_check.data_files import METADATA_SUFFIXES
 from lakegate.local_check.table_data import TablePlace, WrittenTable, newest_metadata
 
@@ -61,9 +61,10 @@ def write_table(place: TablePlace, file: Path) -> WrittenTable:
         declared = schema_to_pyarrow(scan.projection(), include_field_ids=False)
         write_rows(_batches(table, scan), declared, file)
         snapshot = scan.snapshot()
-    if snapshot is None:
-        return WrittenTable("", "Iceberg, without a snapshot")
-    return WrittenTable(str(snapshot.snapshot_id), f"Iceberg, snapshot {snapshot.snapshot_id}")
+    number, words = "", "Iceberg, without a snapshot"
+    if snapshot is not None:
+        number, words = str(snapshot.snapshot_id), f"Iceberg, snapshot {snapshot.snapshot_id}"
+    return WrittenTable(number, words, columns_of(declared), table.metadata.properties.get("comment", ""))
 
 
 # ---- Finding the table ----

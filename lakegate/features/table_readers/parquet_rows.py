@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
+
+from lakegate.local_check.table_data import TableColumn
 
 GROUP_BYTES: Final = 32 << 20
 """Bytes of batches that are one row group, and that are in memory at once."""
@@ -24,6 +26,27 @@ def write_rows(batches: Iterable[pa.RecordBatch], declared: pa.Schema, file: Pat
                 writer.write_table(_group(held, columns))
                 held = []
         writer.write_table(_group(held, columns))
+
+
+def columns_of(declared: pa.Schema | pa.StructType) -> tuple[TableColumn, ...]:
+    """The columns that a table declares, or the fields of a record."""
+    return tuple(_column(each.name, each) for each in declared)
+
+
+def _column(name: str, field: pa.Field) -> TableColumn:
+    about = field.metadata or {}
+    description = about.get(b"doc", about.get(b"comment", b"")).decode(errors="replace").strip()
+    return TableColumn(name, not field.nullable, description, tuple(_parts(field.type)))
+
+
+def _parts(kind: pa.DataType) -> Iterator[TableColumn]:
+    if pa.types.is_struct(kind):
+        yield from columns_of(kind)
+    elif pa.types.is_map(kind):
+        yield _column("key", kind.key_field)
+        yield _column("value", kind.item_field)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        yield _column("[]", kind.value_field)
 
 
 def _group(batches: list[pa.RecordBatch], columns: pa.Schema) -> pa.Table:
