@@ -18,7 +18,11 @@ from pyiceberg.catalog import Catalog, load_catalog
 
 from lakegate.base.errors import LakegateError
 from lakegate.cli.main import app
+from lakegate.contract.file_formats import Format
+from lakegate.library.contract_files import load
 from lakegate.local_check import data_in_s3
+from lakegate.local_check.contract_servers import DataOnServer, ServedData
+from lakegate.local_check.table_data import PARQUET
 from tests.deliveries.tables import add_file, folder_of, iceberg_table
 
 CONTRACT = """apiVersion: v3.1.0
@@ -86,6 +90,18 @@ def test_tables_are_found_where_the_contract_says(tmp_path: Path) -> None:
     folder.rename(folder.parent / "orders_table")
     moved = refusal(check(iceberg, "--server", "lake", "--dataset", "orders"))
     assert "which is not in" in str(moved)  # the metadata names the files of the folder that it was written in
+
+
+def test_another_version_judges_a_table_by_the_format_that_its_rows_were_written_in(tmp_path: Path) -> None:
+    """What takes effect later is asked beside the version in force, and its document may say CSV."""
+    later = load(contract(tmp_path, 'files, type: local, path: "{model}.csv", format: csv'))
+    judged_by = ServedData({"orders": DataOnServer([], PARQUET)}).judged_by(later)
+
+    assert {each.name: each.storage.format for each in later.datasets} == {"orders": Format.CSV, "lines": Format.CSV}
+    assert {each.name: each.storage.format for each in judged_by.datasets} == {
+        "orders": Format.PARQUET,
+        "lines": Format.CSV,
+    }
 
 
 @pytest.fixture
