@@ -229,9 +229,9 @@ def compared_files(
             wanted = left.current if left else judged
             file = file_of(f"accepted/{dataset}/", asdict(wanted or judged))
             places[file.place] = block
-            count += 1
             if block.height in state and not (folder / file.place).exists():
                 continue  # `lakegate get` leaves out what is not current, unless it is asked for all
+            count += 1
             damage = _damage(folder, file, erasures, slices.get(judged.key), is_wanted=wanted is not None)
             if damage is not None:
                 damaged.append(
