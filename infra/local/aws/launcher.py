@@ -1,7 +1,7 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library and `local_emr.guard` only that environment's packages can be imported here. Nineteen things differ
-from the program `ministack`, fifteen of them by its private names, so its version is pinned exactly.
+Beside the standard library and `local_emr.guard` only that environment's packages can be imported here. Twenty things differ
+from the program `ministack`, sixteen of them by its private names, so its version is pinned exactly.
 
 * Only programs that know the secret of this start are served (`local_emr.guard`), no pages: functions are code that runs here.
 
@@ -19,6 +19,7 @@ from the program `ministack`, fifteen of them by its private names, so its versi
 * A read of an object obeys `Range` with a version id, too: ministack sends the whole version, and readers of ends of files find
   them damaged.
 * What a key encrypts is not made where the key's policy does not let the service use it (`key_uses.py`): ministack reads none.
+* A schedule that EventBridge Scheduler would refuse is not made (`strictness.py`): ministack takes any text.
 * IAM's simulator of policies reads the context of its request: conditions of policies ask for it.
 * An alarm over a formula is one over the first of its metrics: ministack refuses formulas, and evaluates no alarm.
 * A function in a VPC reaches the services that have an endpoint there, and no others: connections to them are not answered, as
@@ -104,6 +105,8 @@ def main(descriptor: int) -> None:
     for action, position in (("create", 1), ("update", 2)):
         handlers[action] = placed(handlers[action], position, functions)
     runtime.Worker._spawn = confined(runtime.Worker._spawn, networks, unanswered())  # noqa: SLF001 - likewise
+    schedules = provisioners._RESOURCE_HANDLERS["AWS::Scheduler::Schedule"]  # noqa: SLF001 - likewise
+    schedules["create"] = punctual(schedules["create"], import_module("strictness").is_schedule)
     uses, keys = import_module("key_uses"), import_module("ministack.services.kms")
     for kind in uses.KEY_OF:
         if (handlers := provisioners._RESOURCE_HANDLERS.get(kind)) is not None:  # noqa: SLF001 - likewise
@@ -321,6 +324,17 @@ def placed(handler: Callable[..., Any], position: int, functions: Any) -> Callab
         return name, attributes
 
     return handled
+
+
+def punctual(handler: Callable[..., Any], is_schedule: Callable[[str], bool]) -> Callable[..., Any]:
+    """CloudFormation's maker of schedules, with Scheduler's answer to an expression that is none."""
+
+    def made(name: str, properties: dict[str, Any], *more: Any) -> Any:  # noqa: ANN401 - ministack's
+        if not is_schedule(expression := properties["ScheduleExpression"]):
+            raise ValueError(f"ValidationException: Invalid Schedule Expression {expression}.")
+        return handler(name, properties, *more)
+
+    return made
 
 
 def key_policy(keys: Any) -> Callable[[str], tuple[str, Any] | None]:  # noqa: ANN401 - ministack's module

@@ -1,4 +1,4 @@
-"""Reads that an AWS of tests and of this machine refuses: AWS takes them, and they are wrong there now and then.
+"""What an AWS of tests and of this machine refuses: reads that are wrong now and then on AWS, and schedules that AWS refuses.
 
 Imported by the embedded AWS, too, in its own environment: the standard library alone.
 """
@@ -6,6 +6,7 @@ Imported by the embedded AWS, too, in its own environment: the standard library 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -33,3 +34,23 @@ def refusal(target: str, body: bytes) -> bytes:
         return b""
     error = {"__type": "com.amazon.coral.validate#ValidationException", "message": REFUSAL}
     return json.dumps(error).encode() if may_miss else b""
+
+
+# ---- Schedules (EventBridge Scheduler user guide, "Schedule types") ----
+
+
+RATE: Final = re.compile(r"rate\((?:1 (?:minute|hour|day)|(?!1 )[1-9]\d* (?:minutes|hours|days))\)")
+CRON: Final = re.compile(r"cron\((\S+) (\S+) (\S+) (\S+) (\S+) (\S+)\)")
+FIELDS: Final = ((0, 59), (0, 23), (1, 31), (1, 12), (1, 7), (1970, 2199))
+"""The least and the largest number of minutes, hours, days of a month, months, days of a week and years."""
+UNUSED: Final = "?"
+
+
+def is_schedule(expression: str) -> bool:
+    """Whether Scheduler takes an expression: a rate, or six fields of which one of both kinds of days says nothing."""
+    found = CRON.fullmatch(expression)
+    if found is None:
+        return RATE.fullmatch(expression) is not None
+    numbers = (re.findall(r"(?<![/#\d])\d+", each) for each in found.groups())
+    within = all(low <= int(one) <= high for (low, high), each in zip(FIELDS, numbers, strict=True) for one in each)
+    return within and (found[3] == UNUSED) != (found[5] == UNUSED)

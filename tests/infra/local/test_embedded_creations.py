@@ -17,8 +17,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from infra.local import local_stack
+from infra.local.aws.strictness import is_schedule
 from lakegate.aws import open_stack
 from lakegate.features.deployment import trial, trial_steps
+from lakegate.features.deployment.trial_steps import IMPOSSIBLE
 from tests.infra.local.test_key_uses import own_policy
 
 pytestmark = pytest.mark.service
@@ -179,3 +181,37 @@ def test_an_object_in_parts_is_as_old_as_its_upload(aws: Callable[[str], Any]) -
     quick = listed["quick", 1, True]["LastModified"]
 
     assert listed["slow", 1, False]["LastModified"] < quick <= listed["slow", 1, True]["LastModified"]
+
+
+TAKEN = (
+    "rate(1 minute)",
+    "rate(5 minutes)",
+    "cron(0 6 * * ? *)",
+    "cron(0/15 8-18 ? * MON-FRI *)",
+    "cron(0 0 L * ? 2030)",
+)
+REFUSED = (
+    IMPOSSIBLE,
+    "rate(0 days)",
+    "rate(1 days)",
+    "rate(5 minute)",
+    "cron(0 6 * * * *)",
+    "cron(0 6 ? * ? *)",
+    "cron(0 6)",
+)
+
+
+def test_schedules_are_those_that_scheduler_takes() -> None:
+    """User guide, "Schedule types": rates with their units, six fields of cron within their bounds."""
+    assert [each for each in TAKEN if not is_schedule(each)] == []
+    assert [each for each in REFUSED if is_schedule(each)] == []
+
+
+def test_a_schedule_that_scheduler_refuses_fails_a_creation(aws: Callable[[str], Any]) -> None:
+    """The one that `lakegate stack prove` lets a first deployment fail by."""
+    target = {"Arn": f"arn:aws:sqs:{REGION}:{ACCOUNT}:q", "RoleArn": f"arn:aws:iam::{ACCOUNT}:role/r"}
+    properties = {"FlexibleTimeWindow": {"Mode": "OFF"}, "Target": target, "ScheduleExpression": IMPOSSIBLE}
+    status, reason = created(aws, "late", {"Every": {"Type": "AWS::Scheduler::Schedule", "Properties": properties}})
+
+    assert status == "ROLLBACK_COMPLETE"
+    assert f"ValidationException: Invalid Schedule Expression {IMPOSSIBLE}." in reason
