@@ -445,7 +445,7 @@ STEPS: Final[Sequence[AccountStep]] = (
     ),
     AccountStep(
         "a later deployment by a role that is no administrator",
-        "DeployerPolicy, DeployerServicesPolicy and OperatorPolicy are enough, and give no more",
+        "DeployerPolicy, DeployerServicesPolicy, OperatorPolicy and KeyPolicy are enough, and give no more",
         "an administrator deploys until the policies of docs/deploy.md, section 3, are complete",
         4,
         0.0,

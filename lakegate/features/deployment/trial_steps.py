@@ -146,7 +146,7 @@ def deployer(trial: Trial) -> StepObservation:
     """A later deployment by a role with the policies of a deployer alone."""
     there = trial.there
     days = "30" if parameters_of(there).get("LogDays") != "30" else "7"
-    names = ("DeployerPolicy", "DeployerServicesPolicy", "OperatorPolicy")
+    names = ("DeployerPolicy", "DeployerServicesPolicy", "OperatorPolicy", "KeyPolicy")  # its lake has a key
     with _role(there, [there.output(name) for name in names]) as (role, session):
         asked = ask_service("iam", "simulate_principal_policy", PolicySourceArn=role, ActionNames=list(WITHHELD))
         decisions = {each["EvalActionName"]: each["EvalDecision"] for each in asked["EvaluationResults"]}
@@ -159,7 +159,7 @@ def deployer(trial: Trial) -> StepObservation:
     return StepObservation(
         {"deployment": "made", "LogDays": days, "withheld": sorted(WITHHELD)},
         {"deployment": seen, "LogDays": parameters_of(there).get("LogDays"), "withheld": withheld},
-        "a role with DeployerPolicy, DeployerServicesPolicy and OperatorPolicy has changed LogDays",
+        f"a role with {', '.join(names)} has changed LogDays",
     )
 
 

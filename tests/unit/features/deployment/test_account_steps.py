@@ -32,7 +32,7 @@ POLICY = json.dumps(
 SIZES, RATE, REFERENCES, KEY, SLICED, REPAIR, AGAIN, KEY_CONDITION, RULE_CONDITION = range(9)
 PAUSING, RINGING, FAILS, DEPLOYER, GIVEN, SLOW, TEN, LATENCY, NETWORK, REGULATED = range(9, 19)
 """The order is that of `STEPS`."""
-POLICIES = ("DeployerPolicy", "DeployerServicesPolicy", "OperatorPolicy")
+POLICIES = ("DeployerPolicy", "DeployerServicesPolicy", "OperatorPolicy", "KeyPolicy")
 
 
 @dataclass
@@ -351,7 +351,7 @@ FOUND = {
     PAUSING: "queues, sweep and schedule are as before the update",
     RINGING: "with IntakeFails in ALARM: creates LandedRule (AWS::Events::Rule)",
     FAILS: "no stack, bucket, table or log is left",
-    DEPLOYER: "a role with DeployerPolicy, DeployerServicesPolicy and OperatorPolicy has changed LogDays",
+    DEPLOYER: "a role with DeployerPolicy, DeployerServicesPolicy, OperatorPolicy, KeyPolicy has changed LogDays",
     GIVEN: "the owner's notification is kept",
     SLOW: "one delivery of both objects",
     TEN: "accepted by 3 executors in 9.0 s",
