@@ -131,6 +131,8 @@ def prove(  # noqa: PLR0913 - its options
     if plan:
         found = _planned(chosen, values)
         return CommandResult(found, _words(found))
+    if not report.parent.is_dir():  # before hours are spent
+        raise InputError(f"--report {report}: there is no folder {report.parent}")
     with readable_errors():
         enter_stack(STACK, local=local)
         account, region = ask_service("sts", "get_caller_identity")["Account"], str(client("sts").meta.region_name)

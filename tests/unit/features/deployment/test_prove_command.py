@@ -167,6 +167,15 @@ def test_nothing_is_spent_that_nobody_confirmed(prover: Prover) -> None:
     assert prover.commands.calls == []
 
 
+def test_a_report_that_cannot_be_written_is_refused_before_the_trial(prover: Prover) -> None:
+    """Not after hours."""
+    prover.report = prover.report.parent / "nowhere" / "report.json"
+    result = prover.prove("--yes")
+
+    assert str(result.exception).endswith(f"there is no folder {prover.report.parent}")
+    assert prover.commands.calls == []
+
+
 @pytest.mark.parametrize("text", ["ExistingLakeBucket=lake", "KmsKey=arn:key", "MaxVcpu=8", "SubnetIds"])
 def test_a_scratch_stack_is_given_nothing_that_exists(prover: Prover, text: str) -> None:
     """Its data is deleted."""
