@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from lakegate.base.extension_points import names
 from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, encode, omit_default
+from lakegate.base.timestamps import Moment
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.delivery.delivery_row import Anomaly, FailureCause, Waiver, Workload
 from lakegate.gate.delivery.protocol import State
@@ -88,6 +89,15 @@ class EventDetail:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedDelivery:
+    """Another accepted delivery of the dataset that a recall or restoration changed."""
+
+    workload: Sha256
+    height: Exact
+    """Of its block."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecallEvent:
     """The body of an event about an accepted delivery that was recalled, or restored."""
 
@@ -102,6 +112,10 @@ class RecallEvent:
     """Whether the delivery is part of the current state now; a restored one is not where another one supersedes it."""
     subscribers: tuple[EventSubscriber, ...]
     """All of the dataset."""
+    accepted_at: Moment | None = omit_default(None)
+    """The time when the delivery was accepted."""
+    changed_with: Annotated[tuple[ChangedDelivery, ...], Bounds(1)] = omit_default(())
+    """Deliveries that it had superseded, and that are current again by a recall, or not any more by a restoration."""
 
 
 RECALLS = ("recalled", "restored")

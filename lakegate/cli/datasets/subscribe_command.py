@@ -54,7 +54,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
         list[str] | None,
         Option(
             help=f"Also: {', '.join(sorted(ON_REQUEST))}; with commas or repeated. "
-            "Deprecations and breaking versions are always included."
+            "Deprecations, breaking versions and recalls are always included."
         ),
     ] = None,
     to: Annotated[
@@ -66,7 +66,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     quiet: Annotated[str, Option(help="Hours, UTC, in which nothing is sent to the channels: 22:00-06:00.")] = "",
     digest: Annotated[int, Option(help="Hours between messages about the same cause.")] = 24,
 ) -> CommandResult[SubscribedDataset]:
-    """Subscribe a team to a dataset: it is notified of its end and of breaking versions, and on request of deliveries and drift.
+    """Subscribe a team to a dataset: it is notified of its end, breaking versions and recalls, and on request of deliveries.
 
     Example: lakegate subscribe orders_v1 --as finance --on rejected,warned --to slack:lakegate-channel-finance
 

@@ -19,11 +19,13 @@ from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.notifications.notification_text import (
     DESCRIBED,
+    MAX_REASONS_OF_CAUSE,
     TITLES,
-    anomalies_text,
+    accepted_text,
     channels,
     lifecycle_text,
     reasons_text,
+    replaced_text,
 )
 from lakegate.gate.channel_ports import CallbackInvitation, EndedDelivery, Notification, channel_of, gets_lineage
 from lakegate.gate.datasets.dataset_states import DatasetRowStore, DatasetState
@@ -60,7 +62,6 @@ if TYPE_CHECKING:
 
 MAX_CAUSES: Final = 50
 """Open causes of one notice; further ones are counted together, so that the item stays below 100 KB."""
-MAX_REASONS_OF_CAUSE: Final = 5
 LONGEST_REASON_OF_CAUSE: Final = 300
 """Characters."""
 REMEMBERED: Final = 300
@@ -330,15 +331,14 @@ def noted(dependencies: Dependencies, message: Message) -> Noted | None:
     what = _of_delivery(message, workload, dataset)
     if what is None:
         return None
-    accepted = _accepted(what, workload, dataset) if message.kind == "published" else None
+    accepted = _accepted(what, message, workload) if message.kind == "published" else None
     return Noted(what, dataset, _agreed(dependencies, workload), accepted)
 
 
-def _accepted(what: Occurrence, workload: Workload, dataset: DatasetState) -> Occurrence:
-    counts = workload.decision.counts if workload.decision else None
-    rows = [counts.rows_in_words] if counts else []
-    title = printable(f"Accepted: {dataset.name}, below {what.group}")
-    reasons = (*rows, *anomalies_text(workload), f"To read it: lakegate get {dataset.name} FOLDER")
+def _accepted(what: Occurrence, message: Message, workload: Workload) -> Occurrence:
+    body = json.loads(message.body)
+    title = what.title or printable(f"Accepted: {body['line']}, below {what.group}")
+    reasons = tuple(map(printable, accepted_text(workload, body)))
     return replace(what, kind=ACCEPTED, key=workload.id, title=title, reasons=reasons)
 
 
@@ -351,13 +351,14 @@ def _of_delivery(message: Message, workload: Workload, dataset: DatasetState) ->
     group = pin.prefix if pin else ""
     rules = sorted({rule.rule for rule in broken_rules(decision)}) if decision else []
     causes = [str(each.cause) for each in workload.failed[-1:]] if kind == "failed" else rules
+    replaced = replaced_text(workload, json.loads(message.body)) if kind == "warned" else ()
     return Occurrence(
         event=message.id,
         at=moment(message.at),
         kind=kind,
         key=workload.id if kind == "awaiting" else "\0".join(causes),
         title=printable(f"{TITLES[kind]}: {dataset.name}, below {group}") if kind else "",
-        reasons=tuple(map(printable, reasons_text(workload, kind, causes))),
+        reasons=tuple(map(printable, (*replaced, *reasons_text(workload, kind, causes)))),
         workload=workload.id,
         group=group,
         ends=ends,
@@ -397,8 +398,9 @@ def _of_dataset(dependencies: Dependencies, message: Message, body: Mapping[str,
         return Noted(Occurrence(message.id, at, ends=(kind,)), dataset)
     broken = sorted(each["rule"] for each in body["stale"]) if measured else []
     key = "\0".join(broken) or title  # a further rule that is broken is another cause
-    what = Occurrence(message.id, at, kind, key, title=printable(title), reasons=tuple(map(printable, reasons)))
-    return Noted(what, dataset)
+    workload = body["workload"] if kind == OF_ALL else ""
+    texts = tuple(map(printable, reasons))
+    return Noted(Occurrence(message.id, at, kind, key, printable(title), texts, workload), dataset)
 
 
 # ---- Notes and deliveries of notices ----
@@ -446,7 +448,7 @@ def _of_channel(found: Noted, channel: str, wanted: ChannelSettings) -> tuple[Ch
     """The notice of a channel before anything was counted, and what is counted in it."""
     what, dataset = found.what, found.dataset.name
     if gets_lineage(channel):
-        kind = LINEAGE if what.workload and LINEAGE in wanted.kinds else ""
+        kind = LINEAGE if what.workload and what.kind != OF_ALL and LINEAGE in wanted.kinds else ""
         begun = ChannelNotice(dataset, channel, delivery=what.event, ended=what.at)
         return begun, Occurrence(what.event, what.at, kind, workload=what.workload)
     begun = ChannelNotice(dataset, channel)

@@ -12,6 +12,7 @@ from lakegate.base.text import plural, printable
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.channel_ports import CallbackInvitation, Channels, Notification
 from lakegate.gate.datasets.freshness_deadlines import LATENCY
+from lakegate.gate.datasets.subscriptions import OF_ALL
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.dependencies import Dependencies
 
@@ -47,7 +48,7 @@ class NotificationDocument:
     resolved: bool
     """Whether the cause is over."""
     workload: str
-    """The latest delivery; empty if it is about a dataset."""
+    """The latest delivery, or the one that was recalled or restored; empty if it is about a dataset."""
     callback: CallbackInvitation | None = omit_default(None)
     """The way to call back for the delivery: of webhooks, where its workflow waits for that."""
 
@@ -67,7 +68,8 @@ def footer(notification: Notification) -> str:
     often = "once" if notification.times == 1 else f"{notification.times:,} times"
     words = [f"{often} since {notification.since[:16].replace('T', ' ')} UTC"] if notification.since else []
     if notification.workload:
-        words.append(f"lakegate reasons {notification.workload[:12]}")
+        command = "status" if notification.kind == OF_ALL else "reasons"
+        words.append(f"lakegate {command} {notification.workload[:12]}")
     return " · ".join(words) or notification.dataset
 
 
@@ -84,6 +86,8 @@ def channels(dependencies: Dependencies) -> Channels:
     return found
 
 
+MAX_REASONS_OF_CAUSE: Final = 5
+"""Sentences of one message."""
 TITLES: Final = {
     "rejected": "Rejected",
     "warned": "Accepted with warnings",
@@ -106,6 +110,21 @@ def reasons_text(workload: Workload, kind: str, causes: list[str]) -> tuple[str,
     )
 
 
+def accepted_text(workload: Workload, body: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is new, by the event of the delivery: rows, what it replaces, broken rules, anomalies and the command."""
+    decision = workload.decision
+    rows = [decision.counts.rows_in_words] if decision and decision.counts else []
+    first, command = (*rows, *replaced_text(workload, body)), f"To read it: lakegate get {body['line']} FOLDER"
+    found = (*(decision.reasons if decision else ()), *anomalies_text(workload))
+    return (*first, *found[: MAX_REASONS_OF_CAUSE - len(first) - 1], command)
+
+
+def replaced_text(workload: Workload, body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The deliveries in whose place an accepted one comes, by its event: one sentence, or none."""
+    heights = ", ".join(map(str, body.get("supersedes", ())))
+    return (f"Takes the place of height {heights}: lakegate status {workload.id[:12]} names it",) if heights else ()
+
+
 def anomalies_text(workload: Workload) -> tuple[str, ...]:
     """What is unusual of an accepted delivery, one sentence each, in printable signs."""
     return tuple(printable(f"Anomaly: {anomaly.text}") for anomaly in workload.anomalies)
@@ -117,17 +136,36 @@ EventText = tuple[str, list[str]]
 
 def lifecycle_text(body: Mapping[str, Any]) -> EventText:
     """Sentence and details of a change of the lifecycle."""
-    planned = [f"{each['status']} from {each['at'][:16].replace('T', ' ')} UTC" for each in body["planned"]]
+    return f"{body['line']} is {body['status']}", _planned(body) + _given(body)
+
+
+def _planned(body: Mapping[str, Any]) -> list[str]:
+    return [f"{each['status']} from {_minute(each['at'])}" for each in body["planned"]]
+
+
+def _given(body: Mapping[str, Any]) -> list[str]:
     texts = {"Reason": body["reason"], "Use instead": body["replacement"], "Guide": body["guide"]}
-    given = [f"{name}: {text}" for name, text in texts.items() if text]
-    return f"{body['line']} is {body['status']}", planned + given
+    return [f"{name}: {text}" for name, text in texts.items() if text]
+
+
+def _minute(at: str) -> str:
+    return f"{at[:16].replace('T', ' ')} UTC"
 
 
 def _breaking(body: Mapping[str, Any]) -> EventText:
-    day = body.get("inherited_from", "")[:10]
-    owner = f", whose owner is {body['owner']}" if body.get("owner") else ""
-    inherited = [f"{body['line']}{owner}, is weaker: new versions inherit from it from {day} on"] if day else []
-    return f"{body['version']} breaks {body['follows']}", inherited + lifecycle_text(body)[1]
+    version, follows, day = body["version"], body["follows"], body.get("inherited_from", "")[:10]
+    title = f"{version} breaks {follows}"
+    if day:
+        owner = f", whose owner is {body['owner']}" if body.get("owner") else ""
+        weaker = f"{body['line']}{owner}, is weaker: new versions inherit from it from {day} on"
+        return title, [weaker, *_planned(body), *_given(body)]
+    contract = follows.rpartition("/")[0]
+    commands = [
+        f"{follows} goes on beside it until it is retired",
+        f"What changes: lakegate diff {contract} {contract}@{version}",
+        f"When you are ready: lakegate acknowledge {follows}@{version} --as TEAM",
+    ]
+    return title, [*_planned(body), *commands, *_given(body)]
 
 
 def _drift(body: Mapping[str, Any]) -> EventText:
@@ -149,14 +187,32 @@ def _late(body: Mapping[str, Any]) -> EventText:
 
 
 def _recalled(body: Mapping[str, Any]) -> EventText:
-    delivery = f"delivery {body['workload'][:12]} of {body['line']}, height {body['height']}"
-    return f"Recalled: {delivery}", [f"Reason: {body['reason']}", "Its rows are not part of the dataset any more"]
+    changed = _changed_with(body)
+    others = f"Current again: {changed}" if changed else "No other delivery is current again"
+    return _of_recall("Recalled", body, "Its rows are not part of the dataset any more", others)
 
 
 def _restored(body: Mapping[str, Any]) -> EventText:
-    delivery = f"delivery {body['workload'][:12]} of {body['line']}, height {body['height']}"
+    changed = _changed_with(body)
     again = "Its rows are part of the dataset again" if body["current"] else "A later delivery has come in its place"
-    return f"Restored: {delivery}", [f"Reason: {body['reason']}", again]
+    return _of_recall("Restored", body, again, f"Not current any more: {changed}" if changed else "")
+
+
+def _of_recall(act: str, body: Mapping[str, Any], standing: str, others: str) -> EventText:
+    accepted = body.get("accepted_at")
+    texts = (
+        f"Reason: {body['reason']}",
+        f"Accepted at {_minute(accepted)}" if accepted else "",
+        standing,
+        others if accepted else "",  # an event of an earlier release names neither
+        f"To have the current state in a folder: lakegate get {body['line']} FOLDER",
+    )
+    title = f"{act}: delivery {body['workload'][:12]} of {body['line']}, height {body['height']}"
+    return title, [each for each in texts if each]
+
+
+def _changed_with(body: Mapping[str, Any]) -> str:
+    return ", ".join(f"{each['workload'][:12]} (height {each['height']})" for each in body.get("changed_with", ()))
 
 
 def _pull(body: Mapping[str, Any]) -> EventText:

@@ -23,6 +23,8 @@ class DeliveryStanding(NamedTuple):
     """The delivery in its place now."""
     supersedes: tuple[int, ...]
     """Heights of the deliveries in whose place it came."""
+    accepted_at: str = ""
+    """The time of its block; empty where the chain has none."""
 
     @property
     def superseded(self) -> bool:
@@ -53,19 +55,23 @@ def standing_of(dependencies: Dependencies, chain: str, height: int) -> Delivery
         if not places.isdisjoint(block.supersedes):
             places.add(block.height)
             in_place = in_place if state.why(block.height) == "recalled" else block
-    supersedes = next((block.supersedes for block in deliveries(blocks) if block.height == height), ())
-    return DeliveryStanding(chain, height, decided, in_place, supersedes)
+    own = next((block for block in deliveries(blocks) if block.height == height), None)
+    of_block = (own.supersedes, own.system_time) if own else ((), "")
+    return DeliveryStanding(chain, height, decided, in_place, *of_block)
 
 
 def changed_with(dependencies: Dependencies, standing: DeliveryStanding) -> tuple[Block, ...]:
     """The deliveries that one had superseded, and that its last recall put back, or its last restoration took out again."""
-    if standing.decided is None or not standing.supersedes:
+    return changed_by(dependencies, standing, standing.decided) if standing.decided else ()
+
+
+def changed_by(dependencies: Dependencies, standing: DeliveryStanding, decided: Record) -> tuple[Block, ...]:
+    """The same for the record of a recall or restoration, whether or not it is in the chain already."""
+    if not standing.supersedes:
         return ()
     blocks = dependencies.ledger.blocks(standing.dataset, min(standing.supersedes) - 1, strict=False)
-    before, after = (
-        not_current(block for block in blocks if block.height < top)
-        for top in (standing.decided.height, standing.decided.height + 1)
-    )
+    below = [block for block in blocks if block.height < decided.height]
+    before, after = not_current(below), not_current([*below, decided])
     others = (block for block in deliveries(blocks) if block.height in standing.supersedes)
     return tuple(block for block in others if (block.height in before) is not (block.height in after))
 

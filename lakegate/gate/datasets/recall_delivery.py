@@ -16,7 +16,7 @@ from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.current_deliveries import RECALL as RECALLED
 from lakegate.gate.datasets.current_deliveries import RESTORE as RESTORED
-from lakegate.gate.datasets.delivery_standing import standing_of
+from lakegate.gate.datasets.delivery_standing import changed_by, standing_of
 from lakegate.gate.datasets.subscriptions import OF_ALL
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
@@ -24,7 +24,7 @@ from lakegate.gate.delivery.replay import named_row
 from lakegate.gate.delivery_store import message_row
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.event_bodies import RecallEvent
+from lakegate.gate.event_bodies import ChangedDelivery, RecallEvent
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, is_one_line, record_at_head
 from lakegate.gate.ledger.ledger_store import record_writes
@@ -67,6 +67,10 @@ def carry_out(dependencies: Dependencies, workload: str, wanted: WantedRecall | 
             reason=reason,
             current=wanted.transition == RESTORED and not standing.superseded,
             subscribers=lifecycle.list_subscribers(dataset, OF_ALL),
+            accepted_at=standing.accepted_at or None,
+            changed_with=tuple(
+                ChangedDelivery(other.workload, other.height) for other in changed_by(dependencies, standing, record)
+            ),
         )
         kind = PERSON_DECISIONS[wanted.transition].done
         news = lifecycle.dataset_message(dependencies, kind, chain, event, body)

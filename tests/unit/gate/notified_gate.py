@@ -31,7 +31,12 @@ class Gate:
         run(change(self.env.dependencies, LINE, "", decide), self.env.dependencies.clock)
 
     def ends(
-        self, kind: str, verdict: str | None = None, reasons: tuple[str, ...] = REASONS, **changes: Any
+        self,
+        kind: str,
+        verdict: str | None = None,
+        reasons: tuple[str, ...] = REASONS,
+        supersedes: tuple[int, ...] = (),
+        **changes: Any,
     ) -> Workload:
         """One more delivery has come to an end, and its message is in the outbox."""
         self.number += 1
@@ -40,7 +45,7 @@ class Gate:
             id=f"{self.number:064x}", state=State(kind.upper()), decision=decision, attempt=1, **changes
         )
         self.env.memory.workloads[row.id] = row
-        self.env.memory.post(message(self.env.dependencies, row, self.number))
+        self.env.memory.post(message(self.env.dependencies, row, self.number, supersedes=supersedes))
         return row
 
     def turn(self, hours: float = 0) -> Notified:

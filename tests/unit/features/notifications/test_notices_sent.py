@@ -12,6 +12,7 @@ from lakegate.base.errors import ConditionFailed, NotFound, PortError, Throttled
 from lakegate.contract.delivery_policy import Policy
 from lakegate.features.notifications import notices
 from lakegate.features.notifications.notices import DUE_PER_TURN, deliver, retry
+from lakegate.features.notifications.notification_text import footer
 from lakegate.gate.datasets.dataset_states import DatasetRowStore, Ending
 from lakegate.gate.datasets.lifecycle import change, deprecate
 from lakegate.gate.datasets.subscriptions import add_subscription, remove_subscription
@@ -154,9 +155,103 @@ def test_a_notification_of_new_data_says_what_is_unusual_of_it() -> None:
     words = f"Anomaly: {text}".replace("\u202e", "\\u202e")
 
     assert told == {
-        "accepted": (words, f"To read it: lakegate get {LINE} FOLDER"),
+        "accepted": ("a: b", words, f"To read it: lakegate get {LINE} FOLDER"),
         "warned": ("a: b", words),
     }
+
+
+def test_a_notification_of_new_data_says_that_it_was_accepted_with_warnings() -> None:
+    """Who asked for accepted data alone reads the broken rules, too; however many there are, the command is there."""
+    gate = Gate()
+    gate.subscribe(CONSUMER, "accepted")
+    broken = tuple(f"column_{number}: wanted at least 95 % present" for number in range(9))
+    row = gate.ends("published", "accepted_with_warnings", broken)
+    counted = replace(row.decision, counts=Counts(2_000, 2_000, 0)) if row.decision else None
+    gate.env.memory.workloads[row.id] = row._replace(decision=counted)
+    gate.turn()
+    [(_, found)] = gate.env.memory.channels.sent
+
+    assert found.title == f"Accepted with warnings: {LINE}, below {PREFIX}"
+    assert found.text == ("2,000 rows", *broken[:3], f"To read it: lakegate get {LINE} FOLDER")
+
+
+def test_a_notification_of_new_data_says_what_it_replaces() -> None:
+    """For who asked for accepted data, and for who asked for warnings."""
+    gate = Gate()
+    gate.subscribe(CONSUMER, "accepted")
+    gate.subscribe(OPERATOR, "warned", audience="operator")
+    row = gate.ends("published", "accepted_with_warnings", ("a: b",), supersedes=(9,))
+    gate.turn()
+    told = {found.kind: found.text for _, found in gate.env.memory.channels.sent}
+    words = f"Takes the place of height 9: lakegate status {row.id[:12]} names it"
+
+    assert told == {
+        "accepted": (words, "a: b", f"To read it: lakegate get {LINE} FOLDER"),
+        "warned": (words, "a: b"),
+    }
+
+
+def test_a_breaking_version_comes_with_the_commands() -> None:
+    """What changes and how to agree; that the dataset before goes on. A stricter parent has neither."""
+    gate = Gate()
+    gate.subscribe(CONSUMER)
+    planned = [{"status": "active", "at": "2026-12-30T08:00:00.000000Z"}]
+    ending = {"reason": "", "replacement": "", "guide": ""}
+    breaking = {"line": "orders/lines_v2", "status": "draft", "planned": planned, **ending}
+    breaking |= {"version": "2.0.0", "follows": LINE}
+    now = gate.env.memory.clock.now()
+    gate.env.memory.post(Message("b", "", "breaking", json.dumps(breaking), now, "orders/lines_v2"))
+    gate.turn()
+    [(_, found)] = gate.env.memory.channels.sent
+
+    assert (found.title, found.text) == (
+        "2.0.0 breaks orders/lines_v1",
+        (
+            "active from 2026-12-30 08:00 UTC",
+            "orders/lines_v1 goes on beside it until it is retired",
+            "What changes: lakegate diff orders orders@2.0.0",
+            "When you are ready: lakegate acknowledge orders/lines_v1@2.0.0 --as TEAM",
+        ),
+    )
+
+
+def test_a_recall_names_the_delivery_what_is_current_again_and_the_commands() -> None:
+    """A restoration likewise; a channel of lineage gets neither. An event of an earlier release says less."""
+    gate = Gate()
+    gate.subscribe(CONSUMER)
+    gate.subscribe("openlineage:backend", "lineage")
+    recall = {"line": LINE, "workload": "b" * 64, "height": 9, "actor": "a", "reason": "wrong month", "current": False}
+    known = recall | {"accepted_at": "2026-11-21T15:26:06.120934Z"}
+    known |= {"changed_with": [{"workload": "c" * 64, "height": 4}]}
+    now, told = gate.env.memory.clock.now(), []
+    for number, (kind, body) in enumerate(
+        [
+            ("recalled", known),
+            ("restored", known | {"current": True}),
+            ("recalled", known | {"changed_with": []}),
+            ("recalled", recall),
+        ]
+    ):
+        gate.env.memory.post(Message(str(number), "", kind, json.dumps(body), now, LINE))
+        assert not gate.turn().channels.failures
+        [(_, found)] = gate.env.memory.channels.sent
+        gate.env.memory.channels.sent.clear()
+        assert (found.workload, footer(found).split(" · ")[-1]) == ("b" * 64, f"lakegate status {'b' * 12}")
+        told.append((found.title, found.text))
+
+    about = f"delivery {'b' * 12} of {LINE}, height 9"
+    reason, accepted = "Reason: wrong month", "Accepted at 2026-11-21 15:26 UTC"
+    other = f"{'c' * 12} (height 4)"
+    gone = "Its rows are not part of the dataset any more"
+    command = f"To have the current state in a folder: lakegate get {LINE} FOLDER"
+    assert not gate.env.memory.channels.reported
+    again = ("Its rows are part of the dataset again", f"Not current any more: {other}")
+    assert told == [
+        (f"Recalled: {about}", (reason, accepted, gone, f"Current again: {other}", command)),
+        (f"Restored: {about}", (reason, accepted, *again, command)),
+        (f"Recalled: {about}", (reason, accepted, gone, "No other delivery is current again", command)),
+        (f"Recalled: {about}", (reason, gone, command)),
+    ]
 
 
 def test_a_notification_names_the_line_the_producer_the_reasons_and_the_delivery() -> None:
@@ -239,7 +334,15 @@ def test_a_change_of_a_line_names_what_changes() -> None:
     gate.turn()
 
     assert sorted((each.kind, each.title, each.text) for _, each in gate.env.memory.channels.sent) == [
-        ("breaking", "2.0.0 breaks orders/lines_v1", ()),
+        (
+            "breaking",
+            "2.0.0 breaks orders/lines_v1",
+            (
+                "orders/lines_v1 goes on beside it until it is retired",
+                "What changes: lakegate diff orders orders@2.0.0",
+                "When you are ready: lakegate acknowledge orders/lines_v1@2.0.0 --as TEAM",
+            ),
+        ),
         (
             "drift",
             "Drift: 2 of 20 objects of orders/lines_v1 differ from 1.0.0",

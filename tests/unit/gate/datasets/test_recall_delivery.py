@@ -134,6 +134,7 @@ def test_every_subscriber_hears_it() -> None:
         "workload": row.id,
         "height": 0,
         "subscribers": [{"team": "sales", "audience": "consumer", "to": []}],
+        "accepted_at": env.dependencies.ledger.blocks(LINE)[0].system_time,
     }
     assert events(env) == [
         ("recalled", shared | {"actor": ALICE, "reason": REASON, "current": False}),

@@ -26,7 +26,7 @@ from tests.simulation.sliced import judged
 from tests.simulation.sliced import settled as finished
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.test_recalls import BY_PERIOD
-from tests.unit.gate.datasets.test_recall_delivery import by, head
+from tests.unit.gate.datasets.test_recall_delivery import by, events, head
 from tests.unit.gate.scenarios import drive
 
 DAY, NEXT = f"{PREFIX}2026-11-27.csv", f"{PREFIX}2026-11-28.csv"
@@ -102,6 +102,7 @@ def test_the_recall_of_a_replacement_gives_the_former_state_back() -> None:
     person = by(stage.env, ALICE)
     drive(person, recall(person, rows[1].id, "an older export"))
     assert current(stage.env) == [0]
+    assert [body["changed_with"] for _, body in events(stage.env)] == [[{"workload": rows[0].id, "height": 0}]]
     delivered(stage, (DAY, b"good:3"))
 
     assert superseding(stage.env) == [(0, ()), (1, (0,)), (3, (1,))]
