@@ -51,6 +51,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("decisions", "decline", "lakegate.features.workflows.approvals:DECLINE"),
     ("decisions", "waive", "lakegate.features.waivers.waiver:WAIVE"),
     ("delivery names", "announcements", "lakegate.features.announcements.announced_delivery:chosen_name"),
+    ("erased tables", "tables", "lakegate.features.tables.erased_table:open_table"),
     ("explanations", "anchors", "lakegate.features.anchors.anchor_explanations:explanations"),
     ("explanations", "anomalies", "lakegate.features.anomalies.anomaly_explanations:explanations"),
     ("explanations", "doctor", "lakegate.features.doctor.cause_explanations:explanations"),

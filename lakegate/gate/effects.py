@@ -64,6 +64,8 @@ class Effect(StrEnum):
     WRITE_MANIFEST = "write the readers' manifest"
     MAKE_TABLE = "make the table of a dataset in the catalog"
     COMMIT_TABLE = "add a snapshot to the table of a dataset"
+    DISCARD_METADATA = "delete a file of a table that no snapshot uses after an erasure"
+    CLEAR_TABLE = "state that nothing of before an erasure is left of a table"
     DELETE_SOURCE = "delete the judged version"
     DELETE_STAGING = "delete a staging copy, or rows of a split"
     WRITE_REPORT = "write report.html"

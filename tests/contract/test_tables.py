@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.avro.file import AvroFile
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.io.pyarrow import PyArrowFileIO, parquet_file_to_data_file
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update import AddSnapshotUpdate
+from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, StringType
 
 from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.features.tables.iceberg_tables import IcebergTables
 from lakegate.features.tables.keep_table import (
+    HEIGHT,
     CatalogTables,
     FilesRewritten,
     ShownState,
@@ -55,6 +59,10 @@ class Catalog(Protocol):
         """Another program adds a row."""
         ...
 
+    def heights(self) -> list[int]:
+        """Of the snapshots of ours that a reader can travel to, the oldest first."""
+        ...
+
 
 class InMemory:
     def __init__(self) -> None:
@@ -78,6 +86,9 @@ class InMemory:
         self.rows["foreign"] = (99,)
         self.tables.write_foreign(DATASET, (*self.tables.rows(DATASET), "foreign"), replaces=False)
 
+    def heights(self) -> list[int]:
+        return [each.state.height for each in self.tables.tables[DATASET] if each.state is not None]
+
 
 class OnIceberg:
     def __init__(self, folder: Path) -> None:
@@ -100,13 +111,14 @@ class OnIceberg:
     def rewrite(self) -> None:
         """As a compaction of Spark or Glue does: pyiceberg has none."""
         table = self.catalog.load_table(self.name)
-        pq.write_table(table.scan().to_arrow(), self.folder / "rewritten.parquet")
+        target = self.folder / "tables" / DATASET / "data" / "rewritten.parquet"
+        target.parent.mkdir()
+        pq.write_table(table.scan().to_arrow(), target)
         transaction = table.transaction()
         with transaction.update_snapshot().overwrite() as files:
             for each in table.scan().plan_files():
                 files.delete_data_file(each.file)
-            address = f"file://{self.folder}/rewritten.parquet"
-            files.append_data_file(parquet_file_to_data_file(table.io, table.metadata, address))
+            files.append_data_file(parquet_file_to_data_file(table.io, table.metadata, f"file://{target}"))
         for update in transaction._updates:  # noqa: SLF001 - pyiceberg makes no snapshot of this kind
             if isinstance(update, AddSnapshotUpdate) and update.snapshot.summary is not None:
                 object.__setattr__(update.snapshot.summary, "operation", Operation.REPLACE)
@@ -114,6 +126,11 @@ class OnIceberg:
 
     def change(self) -> None:
         self.catalog.load_table(self.name).append(pa.table({"n": pa.array([99], pa.int64())}))
+
+    def heights(self) -> list[int]:
+        summaries = [each.summary for each in self.catalog.load_table(self.name).snapshots()]
+        found = [each.additional_properties.get(HEIGHT) for each in summaries if each is not None]
+        return [int(each) for each in found if each is not None]
 
 
 @pytest.fixture(params=["memory", "iceberg"])
@@ -315,3 +332,143 @@ def test_a_table_keeps_a_number_of_snapshots(iceberg: OnIceberg, monkeypatch: py
     assert iceberg.read() == [1, 1, 2, 2, 3, 4, 5]
     iceberg.tables.commit(snapshot(6, removed=(first.key,)), shown)
     assert iceberg.read() == [1, 2, 3, 4, 5]
+
+
+def erasure(height: int, *added: TableFile, standing: tuple[TableFile, ...] = ()) -> TableSnapshot:
+    keys = frozenset(each.key for each in (*added, *standing))
+    return replace(snapshot(height, *added, is_whole=True), standing=keys)
+
+
+def cleared(catalog: Catalog, shown: ShownState) -> tuple[str, ...]:
+    """Delete what nothing uses any more; returns the addresses."""
+    found = catalog.tables.leftovers(DATASET, NOW)
+    for address in (*found, *found[:1]):
+        catalog.tables.discard(DATASET, address)
+    assert catalog.tables.clear(DATASET, shown) == catalog.tables.shown(DATASET) == shown._replace(expired="")
+    return found
+
+
+def test_an_erasure_takes_out_the_snapshots_that_name_an_erased_file(catalog: Catalog) -> None:
+    """Those of before stay, with their rows; the table is at the height of the erasure, and what nothing uses is deleted."""
+    first, shown = made(catalog)
+    second = catalog.write("b", 3, 4)
+    shown = catalog.tables.commit(snapshot(1, second), shown)
+    shown = catalog.tables.commit(snapshot(2, catalog.write("c", 5)), shown)
+    left = catalog.write("b-left", 4)
+    after = catalog.tables.commit(erasure(3, first, left, catalog.write("c", 5)), shown)
+
+    assert (after.height, catalog.tables.shown(DATASET)) == (3, after)
+    assert after.expired
+    assert (catalog.read(), catalog.heights()) == ([1, 2, 4, 5], [0, 3])
+    assert cleared(catalog, after)
+    assert catalog.tables.leftovers(DATASET, NOW) == ()
+    again = catalog.tables.shown(DATASET)
+    assert again is not None
+    catalog.tables.commit(snapshot(4, removed=(first.key,)), again)
+    assert catalog.read() == [4, 5]
+
+
+def test_an_erasure_of_a_delivery_that_is_not_current_adds_no_file(catalog: Catalog) -> None:
+    """Its rows were in a snapshot, whose successor names them as removed: both leave."""
+    first, shown = made(catalog)
+    second = catalog.write("b", 3)
+    shown = catalog.tables.commit(snapshot(1, second), shown)
+    shown = catalog.tables.commit(snapshot(2, removed=("b",)), shown)
+    shown = catalog.tables.commit(erasure(3, first, standing=(catalog.write("b-left", 4),)), shown)
+
+    assert (catalog.read(), catalog.heights()) == ([1, 2], [0, 3])
+    cleared(catalog, shown)
+    shown = catalog.tables.commit(erasure(4), shown._replace(expired=""))
+    assert (catalog.read(), catalog.heights()) == ([], [4])
+
+
+def test_an_erasure_reaches_rows_that_another_program_has_put_into_other_files(catalog: Catalog) -> None:
+    """The table consists of typed files again, and no earlier snapshot with other ones stays."""
+    made(catalog)
+    catalog.rewrite()
+    shown = catalog.tables.shown(DATASET)
+    assert shown is not None
+    left = catalog.write("a-left", 2)
+    after = catalog.tables.commit(erasure(1, left), shown)
+
+    assert (catalog.read(), catalog.heights()) == ([2], [1])
+    cleared(catalog, after)
+
+
+def test_a_table_that_was_changed_meanwhile_is_not_cleared(catalog: Catalog) -> None:
+    first, shown = made(catalog)
+    after = catalog.tables.commit(erasure(1, first), shown)
+    catalog.tables.commit(snapshot(2, catalog.write("b", 3)), after)
+
+    with pytest.raises(ConditionFailed):
+        catalog.tables.clear(DATASET, after)
+    assert catalog.tables.leftovers("shop/none_v1", NOW) == ()
+
+
+NOW = datetime.now(UTC)
+PERSON = "Zoe-4711"
+
+
+def person_files(folder: Path) -> list[str]:
+    """The files below a folder that have the name of the person: bytes, what is in Avro, and rows and statistics of Parquet."""
+    found = []
+    for path in (each for each in folder.rglob("*") if each.is_file()):
+        body = path.read_bytes()
+        text = body.decode("latin-1")
+        if path.suffix == ".avro":
+            with AvroFile[Record](PyArrowFileIO().new_input(str(path))) as entries:
+                text += "".join(map(repr, entries))
+        if path.suffix == ".parquet":
+            text += repr(pq.read_table(path).to_pylist()) + repr(pq.read_metadata(path).to_dict())
+        found += [path.name] if PERSON in text else []
+    return found
+
+
+def test_after_an_erasure_no_file_below_the_table_has_a_value(tmp_path: Path) -> None:
+    """Not in data, not in the statistics of manifests, also not where another program had compacted; readers read the rest."""
+    on = OnIceberg(tmp_path)
+
+    def write(key: str, *names: str) -> TableFile:
+        pq.write_table(pa.table({"n": pa.array(names)}), tmp_path / key, compression="zstd")
+        return TableFile(key, len(names))
+
+    files = [write("a.parquet", "Ada"), write("b.parquet", "Bob", PERSON)]
+    on.tables.make(DATASET, files[0])
+    shown = ShownState()
+    for height, each in enumerate(files):
+        shown = on.tables.commit(snapshot(height, each), shown)
+    before = shown.snapshot
+    on.rewrite()
+    seen = on.tables.shown(DATASET)
+    assert seen is not None
+    on.catalog.load_table(on.name).manage_snapshots().create_tag(int(before or 0), "kept").commit()
+    shown = on.tables.commit(erasure(2, files[0], write("b-left.parquet", "Bob")), seen)
+    (tmp_path / "b.parquet").unlink()  # as the command does, once the table shows the height
+    assert "rewritten.parquet" in person_files(tmp_path / "tables")
+    cleared(on, shown)
+
+    assert person_files(tmp_path) == []
+    table = on.catalog.load_table(on.name)
+    assert sorted(table.scan().to_arrow()["n"].to_pylist()) == ["Ada", "Bob"]
+    with pytest.raises(ValueError, match="Snapshot not found"):
+        table.scan(snapshot_id=before).to_arrow()
+    assert on.heights() == [0, 2]
+    assert list(table.metadata.refs) == ["main"]
+
+
+def test_a_file_without_a_snapshot_is_deleted_with_the_next_erasure_once_it_is_old(tmp_path: Path) -> None:
+    """A commit that was refused left its manifests: whoever wrote a file three days ago does not commit it any more."""
+    on = OnIceberg(tmp_path)
+    first, shown = made(on)
+    late = snapshot(1, on.write("b", 3))
+    after = on.tables.commit(erasure(1, first), shown)
+    orphan = tmp_path / "tables" / DATASET / "metadata" / "orphan-m0.avro"
+    orphan.write_bytes(b"")
+    with pytest.raises(ConditionFailed):
+        on.tables.commit(late, shown)
+
+    assert not [each for each in on.tables.leftovers(DATASET, NOW) if "orphan" in each]
+    assert [each for each in on.tables.leftovers(DATASET, NOW + timedelta(days=4)) if "orphan" in each]
+    on.tables.discard(DATASET, f"file://{tmp_path}/b")
+    assert (tmp_path / "b").exists()
+    assert after.expired

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 from lakegate.base.errors import ConditionFailed, InputError
@@ -20,6 +21,13 @@ class StoredSnapshot(NamedTuple):
     """Keys; a file that was added twice is there twice, as its rows are."""
     replaces: bool = False
     """Whether it has the same rows as the one before."""
+    removed: tuple[str, ...] = ()
+    """Files that its metadata names as removed."""
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The files whose statistics its metadata has."""
+        return frozenset((*self.files, *self.removed))
 
 
 @dataclass(slots=True)
@@ -30,6 +38,12 @@ class MemoryTables:
     lake: str
     tables: dict[str, list[StoredSnapshot]] = field(default_factory=dict)
     """By dataset."""
+    metadata: dict[str, dict[str, StoredSnapshot]] = field(default_factory=dict)
+    """By dataset and address the files of metadata, also of snapshots that were taken out."""
+    expired: dict[str, str] = field(default_factory=dict)
+    """By dataset, until it is cleared."""
+    made: int = 0
+    """The id of the newest snapshot."""
 
     def shown(self, dataset: str) -> ShownState | None:
         snapshots = self.tables.get(dataset)
@@ -37,12 +51,13 @@ class MemoryTables:
             return None
         if not snapshots:
             return ShownState()
+        expired = self.expired.get(dataset, "")
         for each in reversed(snapshots):
             if each.state is not None:
-                return each.state._replace(snapshot=snapshots[-1].id)
+                return each.state._replace(snapshot=snapshots[-1].id, expired=expired)
             if not each.replaces:
                 raise InputError("another program has changed rows of the table")
-        return ShownState(snapshot=snapshots[-1].id)
+        return ShownState(snapshot=snapshots[-1].id, expired=expired)
 
     def make(self, dataset: str, first: TableFile) -> None:
         self.objects.head(Address(self.lake, first.key))
@@ -55,17 +70,45 @@ class MemoryTables:
         files = list(snapshots[-1].files) if snapshots else []
         if not set(snapshot.removed) <= set(files):
             raise FilesRewritten
-        for each in snapshot.added:
-            self.objects.head(Address(self.lake, each.key))
+        added = [each.key for each in snapshot.added]
+        for each in added:
+            self.objects.head(Address(self.lake, each))
         left = [] if snapshot.is_whole else [each for each in files if each not in snapshot.removed]
-        state = ShownState(snapshot.height, snapshot.digest, len(snapshots) + 1)
-        snapshots.append(StoredSnapshot(len(snapshots) + 1, state, (*left, *(each.key for each in snapshot.added))))
-        return state
+        state = ShownState(snapshot.height, snapshot.digest, self._next())
+        if (standing := snapshot.standing) is not None:
+            self.expired[snapshot.dataset] = f"before {state.snapshot}"
+            snapshots[:] = [each for each in snapshots if each.named <= standing]
+        self._keep(
+            snapshot.dataset, StoredSnapshot(state.snapshot or 0, state, (*left, *added), removed=snapshot.removed)
+        )
+        return state._replace(expired=self.expired.get(snapshot.dataset, ""))
+
+    def leftovers(self, dataset: str, now: datetime) -> tuple[str, ...]:
+        assert now.tzinfo is not None
+        used = {each.id for each in self.tables.get(dataset, ())}
+        return tuple(address for address, each in self.metadata.get(dataset, {}).items() if each.id not in used)
+
+    def discard(self, dataset: str, address: str) -> None:
+        self.metadata[dataset].pop(address, None)
+
+    def clear(self, dataset: str, shown: ShownState) -> ShownState:
+        snapshots = self.tables.get(dataset)
+        if not snapshots or snapshots[-1].id != shown.snapshot:
+            raise ConditionFailed
+        self.expired.pop(dataset, None)
+        return shown._replace(expired="")
+
+    def _next(self) -> int:
+        self.made += 1
+        return self.made
+
+    def _keep(self, dataset: str, snapshot: StoredSnapshot) -> None:
+        self.tables[dataset].append(snapshot)
+        self.metadata.setdefault(dataset, {})[f"tables/{dataset}/{snapshot.id}"] = snapshot
 
     def write_foreign(self, dataset: str, files: tuple[str, ...], *, replaces: bool) -> None:
         """A snapshot of another program; `replaces`: with the same rows."""
-        snapshots = self.tables[dataset]
-        snapshots.append(StoredSnapshot(len(snapshots) + 1, None, files, replaces))
+        self._keep(dataset, StoredSnapshot(self._next(), None, files, replaces))
 
     def rows(self, dataset: str) -> tuple[str, ...]:
         """The keys of the files that a reader reads now."""

@@ -11,13 +11,14 @@ from typing import Annotated, Final
 
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
+from lakegate.base.extension_points import load_extensions
 from lakegate.base.text import plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import DatasetName, Yes
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.features.erasure.erasure import Why, resume, settle
+from lakegate.features.erasure.erasure import Settled, TableOfErasure, Why, resume, settle
 from lakegate.features.erasure.erasure import erase as erased
 from lakegate.features.erasure.rows_to_erase import (
     ErasureSearch,
@@ -75,6 +76,8 @@ class ErasedRows:
     searched: int
     objects: tuple[RowsOfObject, ...]
     versions_deleted: int
+    is_shown: bool
+    """Whether the table of the dataset may still show erased rows."""
     unsearched: tuple[UnsearchedObject, ...]
     unfinished: tuple[UnfinishedDelivery, ...]
 
@@ -104,7 +107,7 @@ def erase(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate erase orders --delivery 613dded6309d --reason "ticket 318"
 
-    Exit code: 0 nothing of it is left, 3 some objects could not be searched, or deliveries are not finished.
+    Exit code: 0 nothing of it is left, 3 some objects could not be searched, deliveries are not finished, or a table is behind.
     """
     keys = _keys(where_key or [])
     if bool(keys) == bool(delivery):
@@ -124,16 +127,25 @@ def erase(  # noqa: PLR0913 - a command has these options
                 )
         else:
             search = whole_deliveries(dependencies, name, tuple(delivery or ()))
-        deleted = 0
+        settled = Settled(0, is_followed=True)
         if not dry_run:
             confirm(_effects(name, search), yes=yes)
             for block, hits in search.deliveries:
-                dependencies.run(erased(dependencies, name, block.workload, stage_remainders(there, block, hits), why))
-            deleted = dependencies.run(settle(dependencies, name))
+                objects, table = stage_remainders(there, block, hits)
+                dependencies.run(erased(dependencies, name, block.workload, objects, why, table))
+            with terminal.working("deleting versions"):
+                settled = dependencies.run(settle(dependencies, name, _table(there, name)))
         open_ones = dict(remaining(dependencies, name))
-    result = _result(name, search, open_ones, deleted, dry_run=dry_run)
-    words = _in_words(name, search, open_ones, deleted, dry_run=dry_run)
-    return CommandResult(result, words, REMAINS if search.unsearched or open_ones else 0)
+    result = _result(name, search, open_ones, settled, dry_run=dry_run)
+    words = _in_words(name, search, open_ones, settled, dry_run=dry_run)
+    is_whole = settled.is_followed and not search.unsearched and not open_ones
+    return CommandResult(result, words, 0 if is_whole else REMAINS)
+
+
+def _table(there: DeployedStack, dataset: str) -> TableOfErasure | None:
+    """The table of a dataset; None where the stack keeps none."""
+    tables = load_extensions("erased tables")
+    return next(filter(None, (open_table(there, dataset) for open_table in tables)), None)
 
 
 def _keys(given: list[str]) -> tuple[Key, ...]:
@@ -151,7 +163,7 @@ def _folder() -> Iterator[Path]:
 def _effects(name: str, search: ErasureSearch) -> list[str]:
     if not search.deliveries:
         return []
-    rows = sum(hit.rows or 0 for hit in search.hits)
+    rows = sum(hit.rows or 0 for hit in search.hits if not hit.is_typed)
     unread = sum(hit.rows is None for hit in search.hits)
     what = (
         [f"{plural(rows, 'row')} of {plural(len(search.hits) - unread, 'object')}"] if unread < len(search.hits) else []
@@ -160,7 +172,9 @@ def _effects(name: str, search: ErasureSearch) -> list[str]:
     return [f"{' and '.join(what)} of {name} are erased for ever"]
 
 
-def _result(name: str, search: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool) -> ErasedRows:
+def _result(
+    name: str, search: ErasureSearch, open_ones: dict[str, str], settled: Settled, *, dry_run: bool
+) -> ErasedRows:
     objects = (
         RowsOfObject(block.workload, block.height, hit.key, hit.records, hit.rows, hit.left is not None)
         for block, hits in search.deliveries
@@ -168,19 +182,30 @@ def _result(name: str, search: ErasureSearch, open_ones: dict[str, str], deleted
     )
     unsearched = (UnsearchedObject(block.workload, block.height, key, why) for block, key, why in search.unsearched)
     unfinished = (UnfinishedDelivery(identity, state) for identity, state in open_ones.items())
-    return ErasedRows(name, dry_run, search.count, tuple(objects), deleted, tuple(unsearched), tuple(unfinished))
+    return ErasedRows(
+        name,
+        dry_run,
+        search.count,
+        tuple(objects),
+        settled.deleted,
+        not settled.is_followed,
+        tuple(unsearched),
+        tuple(unfinished),
+    )
 
 
 def _in_words(
-    name: str, search: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
+    name: str, search: ErasureSearch, open_ones: dict[str, str], settled: Settled, *, dry_run: bool
 ) -> Iterator[str]:
     for hit in search.hits:
         rows = "all rows" if hit.rows is None else f"{hit.rows:,} of {plural(hit.records or 0, 'row')}"
         yield f"{rows}  {hit.key}"
     done = "would be erased from" if dry_run else "were erased from"
     yield f"Rows {done} {plural(len(search.hits), 'object')} of {name}; {plural(search.count, 'was', 'were')} looked at."
-    if deleted:
-        yield f"{plural(deleted, 'version was', 'versions were')} deleted."
+    if settled.deleted:
+        yield f"{plural(settled.deleted, 'version was', 'versions were')} deleted."
+    if not settled.is_followed:
+        yield f"the table of {name} may still show these rows (lakegate table {name}): repeat the command when it is not behind"
     for block, key, why in search.unsearched:
         yield f"not searched: {key}: {why}"
         yield f"  erase it whole: lakegate erase {name} --delivery {block.workload[:12]} --reason …"

@@ -5,6 +5,9 @@
 4. The readers' manifest lists the new versions.
 5. Every version before is deleted for ever, and every other copy: rows of a split, staged objects.
 
+Of typed files the rest is published under another key in step 2; the record `erased` says which files the delivery then has. The
+files before are deleted in step 5, once the table shows them no more, also in no earlier snapshot.
+
 Two erasures of one object follow each other: one is recorded only on what the last one left, and if none is unfinished.
 
 The command, repeated after a crash, completes what is recorded: the ledger and the staged copies are enough for that. An
@@ -17,7 +20,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain as joined
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.gate import lake_layout
@@ -27,6 +30,7 @@ from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import AnyBlock, Record, deliveries, event_id
 from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, append, record_at_head
+from lakegate.gate.ledger.compare_objects import version_in_lake
 from lakegate.gate.ledger.stored_objects import BEGUN, DONE, Left, erasures_of, versions_of
 from lakegate.gate.ports import Address, ObjectVersion
 
@@ -59,6 +63,26 @@ class Erasing(NamedTuple):
     """None: nothing."""
 
 
+class TypedLeft(NamedTuple):
+    """The rest of a typed file."""
+
+    key: str
+    """Under which it is published."""
+    rows: int
+    staged: Staged
+
+
+class ErasingTyped(NamedTuple):
+    """A typed file with rows to erase."""
+
+    key: str
+    version: str
+    rows: int | None
+    """As of an object."""
+    left: TypedLeft | None
+    """None: nothing."""
+
+
 class Why(NamedTuple):
     """The statements of the record beside the objects."""
 
@@ -67,18 +91,25 @@ class Why(NamedTuple):
     """By which the rows were found; none where objects are erased unread."""
 
 
-def erase(
-    dependencies: Dependencies, dataset: str, workload: str, objects: tuple[Erasing, ...], why: Why
+def erase(  # noqa: PLR0913, PLR0917 - a delivery, what is erased of it, and why
+    dependencies: Dependencies,
+    dataset: str,
+    workload: str,
+    objects: tuple[Erasing, ...],
+    why: Why,
+    table: tuple[ErasingTyped, ...] = (),
 ) -> Steps[None]:
     """Steps 1 to 3 for the objects of one delivery. Raises InputError where they changed since they were read, or staged."""
-    content = {
+    content: dict[str, Any] = {
         "workload": workload,
         "reason": why.reason,
         "rows": _total(erasing.rows for erasing in objects),
         "fields": list(why.fields),
         "objects": [_plan_object(erasing) for erasing in objects],
     }
-    event = yield from _begin(dependencies, dataset, content, objects)
+    if table:
+        content["table"] = [_plan_typed(erasing) for erasing in table]
+    event = yield from _begin(dependencies, dataset, content)
     yield from resume(dependencies, dataset)
     blocks = dependencies.ledger.blocks(dataset)
     done = next(block for block in blocks if isinstance(block, Record) and block.content.get("erasure") == event)
@@ -87,19 +118,26 @@ def erase(
 
 
 def _plan_object(erasing: Erasing) -> dict[str, object]:
-    left = erasing.left
-    staged = left and {"staged": left.key, "version": left.version, "size": left.size, "checksum": left.checksum}
-    return {"key": erasing.key, "version": erasing.version, "rows": erasing.rows, "left": staged}
+    left = erasing.left and _plan_copy(erasing.left)
+    return {"key": erasing.key, "version": erasing.version, "rows": erasing.rows, "left": left}
 
 
-def _begin(
-    dependencies: Dependencies, dataset: str, content: Mapping[str, Any], objects: tuple[Erasing, ...]
-) -> Steps[str]:
+def _plan_typed(erasing: ErasingTyped) -> dict[str, object]:
+    left = erasing.left and {"key": erasing.left.key, "rows": erasing.left.rows, **_plan_copy(erasing.left.staged)}
+    return {"key": erasing.key, "version": erasing.version, "rows": erasing.rows, "left": left}
+
+
+def _plan_copy(staged: Staged) -> dict[str, object]:
+    return {"staged": staged.key, "version": staged.version, "size": staged.size, "checksum": staged.checksum}
+
+
+def _begin(dependencies: Dependencies, dataset: str, content: Mapping[str, Any]) -> Steps[str]:
     """Append the record before, and return its event."""
+    objects = _planned(content)
     parts = [
         part
-        for erasing in objects
-        for part in (erasing.key, erasing.version, erasing.left.version if erasing.left else "")
+        for each in objects
+        for part in (each["key"], each["version"], each["left"]["version"] if each["left"] else "")
     ]
     event = event_id(BEGUN, content["workload"], *parts)
     for _ in range(TRIES_OF_COMMIT):
@@ -109,7 +147,6 @@ def _begin(
             continue
         workload = content["workload"]
         own = [delivery for delivery in deliveries(blocks) if delivery.workload == workload]
-        refuse_tables(own)
         if any(delivery.slices is not None for delivery in own):
             raise InputError(
                 f"{workload} was published as slices: their offsets are counted without gaps, so no row can be erased"
@@ -123,21 +160,19 @@ def _begin(
     raise TransactionConflict
 
 
-def refuse_tables(blocks: Iterable[AnyBlock]) -> None:
-    """Raise InputError where rows of deliveries are in typed files, too."""
-    found = next((delivery for delivery in deliveries(blocks) if delivery.table is not None), None)
-    if found is not None:
-        raise InputError(
-            f"{found.workload} was published as a table, too (`publishAs: iceberg`), and no erasure reaches the typed files of a "
-            "table yet, so no row can be erased: `lakegate recall` takes the delivery out of the dataset"
-        )
+def _planned(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Objects and typed files of a record before."""
+    return (*content["objects"], *content.get("table", ()))
 
 
-def _is_current(blocks: tuple[AnyBlock, ...], objects: tuple[Erasing, ...]) -> bool:
+def _is_current(blocks: tuple[AnyBlock, ...], objects: Iterable[Mapping[str, Any]]) -> bool:
     """Whether each object is what its block, or the last erasure of it, states, and no erasure of it is unfinished."""
     erasures = erasures_of(blocks)
-    current = {entry.key: entry.version for block in deliveries(blocks) for entry in erasures.objects_of(block)}
-    return all(current.get(erasing.key) == erasing.version and not erasures.planned(erasing.key) for erasing in objects)
+    standing = (
+        entry for block in deliveries(blocks) for entry in (*erasures.objects_of(block), *erasures.added_to(block))
+    )
+    current = {entry.key: entry.version for entry in standing}
+    return all(current.get(each["key"]) == each["version"] and not erasures.planned(each["key"]) for each in objects)
 
 
 def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
@@ -148,7 +183,11 @@ def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
     for record in begun:
         planned: list[dict[str, Any]] = record.content["objects"]
         workload, objects = record.content["workload"], list[dict[str, Any]]()
+        typed = yield from _publish_typed(dependencies, record.content.get("table", ()))
         for entry in planned:
+            if typed is None:
+                objects += [_unchanged(dependencies, entry)]
+                continue
             tag = stored_objects.tag_of(dependencies, entry["key"], plans[workload], workload)
             objects += [(yield from _replace(dependencies, entry, tag))]
         content = {
@@ -157,11 +196,45 @@ def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
             "rows": _total(member["rows"] for member in objects),
             "objects": objects,
         }
+        if typed:
+            content["table"] = typed
         yield from append(dependencies, DONE, record.chain, content, event_id(DONE, record.event))
-        for item in filter(None, (member["left"] for member in planned)):
+        for item in filter(None, (member["left"] for member in _planned(record.content))):
             staged = _lake(dependencies, item["staged"], item["version"])
             yield from perform(Effect.ERASE, dependencies.objects.delete, staged)
     return len(begun)
+
+
+def _publish_typed(
+    dependencies: Dependencies, planned: Iterable[Mapping[str, Any]]
+) -> Steps[list[dict[str, Any]] | None]:
+    """Copy the rests of typed files to their keys. Returns what the record after states; None where one was not staged any more.
+
+    That one is not published: all typed files before stand, and the next run finds the rows.
+    """
+    stated = list[dict[str, Any]]()
+    for entry in planned:
+        left, done = entry["left"], {"key": entry["key"], "rows": entry["rows"], "left": None}
+        if left is None:
+            stated.append(done)
+            continue
+        where = _lake(dependencies, left["key"])
+        try:
+            staged = dependencies.objects.head(_lake(dependencies, left["staged"], left["version"]))
+        except NotFound:
+            return None
+        found = version_in_lake(dependencies, left["key"])
+        if found is None or (found.size, found.checksum) != (staged.size, staged.checksum):
+            source = _lake(dependencies, left["staged"], left["version"])
+            found = yield from perform(Effect.REPLACE, dependencies.objects.copy, source, staged.etag, where)
+        stated.append({**done, "left": {"key": left["key"], "rows": left["rows"], **_describe_version(found)}})
+    return stated
+
+
+def _unchanged(dependencies: Dependencies, planned: Mapping[str, Any]) -> dict[str, Any]:
+    """The statement of the record after about an object that the erasure did not reach."""
+    current = version_in_lake(dependencies, planned["key"])
+    return {"key": planned["key"], "rows": 0, "left": current and _describe_version(current)}
 
 
 def _replace(dependencies: Dependencies, planned: Mapping[str, Any], tag: str) -> Steps[dict[str, Any]]:
@@ -194,12 +267,41 @@ def _total(rows: Iterable[int | None]) -> int | None:
     return None if None in known else sum(row for row in known if row)
 
 
-def settle(dependencies: Dependencies, dataset: str) -> Steps[int]:
-    """Steps 4 and 5 for every erasure of a dataset. Returns how many versions were deleted."""
+class TableOfErasure(Protocol):
+    """What a catalog shows of a dataset whose typed files were erased (extension point `erased tables`)."""
+
+    def follows(self, height: int) -> bool:
+        """Whether it shows no typed file that the records up to a height erased, also not in an earlier snapshot.
+
+        A table that is behind is told, and waited for.
+        """
+        ...
+
+    def unused(self) -> Iterator[ObjectVersion]:
+        """Versions of its metadata, which has values of the files that it lists, that nothing refers to any more."""
+        ...
+
+
+class Settled(NamedTuple):
+    """What was done for the erasures of a dataset."""
+
+    deleted: int
+    """Versions."""
+    is_followed: bool
+    """Whether nothing waits for the table of the dataset."""
+
+
+def settle(dependencies: Dependencies, dataset: str, table: TableOfErasure | None = None) -> Steps[Settled]:
+    """Steps 4 and 5 for every erasure of a dataset. `table`: None where no catalog of the stack shows the dataset."""
     blocks = dependencies.ledger.blocks(dataset)
     erasures = erasures_of(blocks)
-    left = erasures.left
+    done = [block for block in blocks if isinstance(block, Record) and block.kind == DONE]
+    typed = {each["key"]: record.height for record in done for each in record.content.get("table", ())}
+    is_followed = not typed or table is None or table.follows(max(typed.values()))
+    left = {key: value for key, value in erasures.left.items() if is_followed or key not in typed}
     versions = [version for key, value in left.items() for version in _before(dependencies, key, value)]
+    if typed and table is not None and is_followed:
+        versions += table.unused()
     if left:
         yield from readers_manifest.update(dependencies, dataset)
         erased = {block.workload for block in deliveries(blocks) if any(item.key in left for item in block.objects)}
@@ -211,7 +313,7 @@ def settle(dependencies: Dependencies, dataset: str) -> Steps[int]:
     for entry in versions:
         where = _lake(dependencies, entry.key, entry.version)
         yield from perform(Effect.ERASE, dependencies.objects.delete, where)
-    return len(versions)
+    return Settled(len(versions), is_followed)
 
 
 def _before(dependencies: Dependencies, key: str, left: Left) -> Iterator[ObjectVersion]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +22,7 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError, NotFound
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
-from lakegate.contract.file_formats import Compression, Format
+from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import literal, text_literal
 from lakegate.engine.measure.duckdb_tables import database
@@ -30,7 +31,7 @@ from lakegate.engine.read.data_source import LINE, ROW, LocalStore, Share, Sourc
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.rewritten_objects import RecordChange, rewrite_parquet, rewrite_text
-from lakegate.features.erasure.erasure import Erasing, Staged, refuse_tables
+from lakegate.features.erasure.erasure import Erasing, ErasingTyped, Staged, TypedLeft
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
 from lakegate.gate.delivery.find_deliveries import ALWAYS, NO_VERDICT, SEARCHED_ROWS, Wanted, recent
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 REASONS: Final = "_reasons"
 """The first column of rejected rows (`onReject: rows`)."""
 CHUNK: Final = "chunk"
+BY_VALUE: Final = "by_value"
 REWRITTEN: Final = (Format.CSV, Format.JSONL, Format.JSON, Format.PARQUET)
 
 
@@ -66,11 +68,22 @@ class Key(NamedTuple):
     value: str
 
 
-class Found(NamedTuple):
+def _none() -> NDArray[np.int64]:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
     """The number of records of an object, and of those that are left out."""
 
     records: int
     erased: int
+    readable: int = field(default=0, compare=False)
+    """Records that can be read: a typed file has those alone."""
+    places: NDArray[np.int64] = field(default_factory=_none, compare=False)
+    """Of readable records that are left out, their places among these, from 0."""
+    values: NDArray[np.int64] = field(default_factory=_none, compare=False)
+    """Those of them that have the values by their types, and not as texts alone."""
 
 
 def without(  # noqa: PLR0913, PLR0917 - an object, how it is read, what is left out and where the rest is written
@@ -144,28 +157,37 @@ def _record(text: bytes) -> bytes:
 def _matching(
     plan: Plan, source: Source, keys: tuple[Key, ...], connection: duckdb.DuckDBPyConnection
 ) -> tuple[Found, NDArray[np.int64]]:
-    """The numbers of the records that have all the values, as `RecordChange` has them."""
+    """The records that have all the values, and their numbers as `RecordChange` has them."""
     conditions = [_condition(plan, source, key, connection) for key in keys]
-    select = f"SELECT {ROW} FROM {CHUNK} WHERE {' AND '.join(conditions)}"  # noqa: S608 - generated names and literals
-    records, lines, numbers = 0, 0, [np.empty(0, np.int64)]
+    by_value = " AND ".join(value for _, value in conditions)
+    by_any = " AND ".join(f"({text} OR {value})" for text, value in conditions)
+    select = f"SELECT {ROW}, {by_value} AS {BY_VALUE} FROM {CHUNK} WHERE {by_any}"  # noqa: S608 - generated names and literals
+    records, readable, lines = 0, 0, 0
+    numbers, places, values = [_none()], [_none()], [_none()]
     for share in source.shares:
-        rows, matches, malformed, before = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0, lines
+        rows, matches, typed, malformed, before = [_none()], [_none()], [_none()], 0, lines
         for chunk in source.chunks(share):
             connection.register(CHUNK, chunk.records)
-            matches.append(connection.sql(select).to_arrow_table().column(ROW).to_numpy())
+            found = connection.sql(select).to_arrow_table()
+            matches.append(found.column(ROW).to_numpy())
+            typed.append(found.filter(found.column(BY_VALUE)).column(ROW).to_numpy())
             rows.append(chunk.records.column(ROW).to_numpy())
             malformed += sum(entry.rows for entry in chunk.malformed)
             lines += chunk.lines
-        read = np.concatenate(rows)
+        read = np.sort(np.concatenate(rows))
+        places.append(readable + np.searchsorted(read, np.sort(np.concatenate(matches))))
+        values.append(readable + np.searchsorted(read, np.sort(np.concatenate(typed))))
         if malformed:
             matches.append(_unreadable(source, share, keys, read))
         records += len(read) + malformed
+        readable += len(read)
         numbers.append(np.sort(np.concatenate(matches)) + before)
-    found = np.concatenate(numbers)
-    return Found(records, len(found)), found
+    erased = np.concatenate(numbers)
+    return Found(records, len(erased), readable, np.concatenate(places), np.concatenate(values)), erased
 
 
-def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPyConnection) -> str:
+def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
+    """Whether a record has a value as a text, and whether it has it by its type; neither of the two is null."""
     fields = plan.named(key.field)
     if not fields:
         raise InputError(f"the contract has no field {key.field}")
@@ -177,12 +199,12 @@ def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPy
     if plan.paths_of([field.column])[0] not in source.columns.found:
         raise InputError(f"the file has no column {field.column}")
     expression = source.expressions[field.alias]
-    same = [f"{expression.text} = {text_literal(key.value)}"]
+    as_text, as_value = f"{expression.text} = {text_literal(key.value)}", "false"
     with suppress(ValueError, ArithmeticError, duckdb.Error):  # no value of the type: only a text can be equal
         typed = literal(field, key.value)
         connection.sql(f"SELECT {typed}").fetchall()
-        same.append(f"{expression.value} = {typed}")
-    return f"coalesce({' OR '.join(same)}, false)"
+        as_value = f"{expression.value} = {typed}"
+    return f"coalesce({as_text}, false)", f"coalesce({as_value}, false)"
 
 
 def _unreadable(source: Source, share: Share, keys: tuple[Key, ...], read: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -204,6 +226,51 @@ def _forms(value: str) -> Iterable[bytes]:
     return {text.encode(code, errors="replace") for text in quoted for code in ("utf-8", "cp1252")}
 
 
+# ---- A typed file without some of its rows ----
+# It has the accepted records of the delivery that can be read, in their order: so what is left out of the objects that arrived
+# says which of its rows are left out, also where a text is no value of its type. The rows with the values must be among these.
+
+
+class TypedRows(NamedTuple):
+    """The rows that a typed file should have, by their places among those of its delivery."""
+
+    begin: int
+    rows: int
+
+
+def without_typed(  # noqa: PLR0913, PLR0917 - as `without`
+    plan: Plan,
+    part: StagedPart,
+    store: Store,
+    keys: tuple[Key, ...],
+    arrived: Found,
+    rows: TypedRows,
+    connection: duckdb.DuckDBPyConnection,
+    target: Path,
+) -> Found:
+    """Write a typed file without the rows that are left out of the objects that arrived.
+
+    Raises InputError where it has other rows than it should, or other ones with the values.
+    """
+    plan = replace(
+        plan, storage=Storage(Format.PARQUET), policy=replace(plan.policy, on_reject=OnReject.FILE), checks=()
+    )
+    source = open_source(plan, (part,), store)
+    found, _ = _matching(plan, source, keys, connection)
+    end = rows.begin + rows.rows
+    places, values = (
+        each[(each >= rows.begin) & (each < end)] - rows.begin for each in (arrived.places, arrived.values)
+    )
+    if found.records != rows.rows or not np.array_equal(found.values, values):
+        raise InputError(DISAGREE)
+    if len(places):
+        rewrite_parquet(source, store, 0, (RecordChange(int(number), None) for number in places), target)
+    return Found(found.records, len(places))
+
+
+DISAGREE: Final = "its typed files have other rows with these values than what arrived"
+
+
 # ---- Objects with rows to erase ----
 
 
@@ -222,6 +289,8 @@ class Hit:
     """To erase; None: all of them, unread."""
     left: Path | None = None
     """The object without them; None: nothing is left."""
+    is_typed: bool = False
+    """Whether it is a typed file, whose rows are those of the other objects."""
 
 
 @dataclass(slots=True)
@@ -243,32 +312,97 @@ class ErasureSearch:
 def search_objects(
     dependencies: Dependencies, dataset: str, keys: tuple[Key, ...], folder: Path, looked: Callable[[int], None]
 ) -> ErasureSearch:
-    """Read every object of a dataset, and write below a folder what is left of those with rows to erase.
-
-    InputError where some of its rows are in a table, too.
-    """
+    """Read every object of a dataset, and write below a folder what is left of those with rows to erase."""
     search = ErasureSearch()
     blocks = dependencies.ledger.blocks(dataset)
-    refuse_tables(blocks)
     erasures = erasures_of(blocks)
     for block in deliveries(blocks):
-        hits: list[Hit] = []
+        typed = {each.key for each in block.table or ()}
+        hits, arrived = list[Hit](), _Arrived()
         for entry in erasures.objects_of(block):
+            if entry.key in typed:
+                continue
+            is_beside = bool(typed) and entry.key.startswith(ACCEPTED)
             try:
                 version = _find_object(dependencies, block, entry, erasures)
                 if version is not None:
-                    hits += _hits(dependencies, block, version, keys, folder / f"{search.count}")
+                    found = _search(dependencies, block, version, keys, folder / f"{search.count}")
+                    hits += _hits(version, found, folder / f"{search.count}")
+                    arrived.found += [found] if is_beside else []
             except (InputError, UnreadableError, duckdb.Error, OSError) as error:
                 search.unsearched.append((block, entry.key, _why(error)))
+                arrived.is_searched = arrived.is_searched and not is_beside
             search.count += 1
+            looked(search.count)
+        if typed:
+            hits = _with_typed(dependencies, block, erasures, keys, folder, hits, arrived, search)
             looked(search.count)
         if hits:
             search.deliveries.append((block, hits))
     return search
 
 
+@dataclass(slots=True)
+class _Arrived:
+    """What was found in the accepted objects of a delivery that are not typed files."""
+
+    found: list[Found] = field(default_factory=list)
+    """In the order of the delivery."""
+    is_searched: bool = True
+    """Whether all of them were searched."""
+
+    def total(self) -> Found:
+        """Of all of them, as if they were one."""
+        begins = np.cumsum([0, *(each.readable for each in self.found)])
+        places, values = (
+            np.concatenate([_none(), *(begin + part for begin, part in zip(begins, parts, strict=False))])
+            for parts in ([each.places for each in self.found], [each.values for each in self.found])
+        )
+        return Found(0, len(places), int(begins[-1]), places, values)
+
+
+def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, and where it is written
+    dependencies: Dependencies,
+    block: Block,
+    erasures: Erasures,
+    keys: tuple[Key, ...],
+    folder: Path,
+    hits: list[Hit],
+    arrived: _Arrived,
+    search: ErasureSearch,
+) -> list[Hit]:
+    """The objects of a delivery and its typed files with rows to erase; where these cannot be, no accepted object of it."""
+    typed, begin, total = list[Hit](), 0, arrived.total()
+    stored = {each.key: each for each in (*erasures.objects_of(block), *erasures.added_to(block))}
+    files = erasures.table_of(block)
+    are_searched = arrived.is_searched
+    if are_searched and total.readable != sum(each.rows for each in files):
+        are_searched = False
+        search.unsearched.append((block, (files or block.table or ())[0].key, DISAGREE))
+    try:
+        for each in files if are_searched else ():
+            version = _find_object(dependencies, block, stored[each.key], erasures)
+            assert version is not None
+            target = folder / f"{search.count}"
+            plan, part, store = _opened(dependencies, block, version)
+            with database(folder) as connection:
+                found = without_typed(plan, part, store, keys, total, TypedRows(begin, each.rows), connection, target)
+            typed += [replace(hit, is_typed=True) for hit in _hits(version, found, target)]
+            begin += each.rows
+            search.count += 1
+    except (InputError, UnreadableError, duckdb.Error, OSError) as error:
+        are_searched = False
+        search.unsearched.append((block, files[0].key, _why(error)))
+    if are_searched:
+        return [*hits, *typed]
+    return [hit for hit in hits if not hit.key.startswith(ACCEPTED)]
+
+
+ACCEPTED: Final = "accepted/"
+
+
 def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[str, ...]) -> ErasureSearch:
-    """All objects of some deliveries, unread. Raises InputError for one that is none of the dataset's, or is in a table, too."""
+    """All objects of some deliveries, unread. Raises InputError for one that is none of the dataset's."""
     search = ErasureSearch()
     blocks = dependencies.ledger.blocks(dataset)
     erasures = erasures_of(blocks)
@@ -278,21 +412,41 @@ def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[
             raise InputError(
                 f"{dataset} has {'several deliveries' if named else 'no delivery'} whose id begins so: {name}"
             )
-        refuse_tables(named)
-        objects = filter(
-            None, (_find_object(dependencies, named[0], entry, erasures) for entry in erasures.objects_of(named[0]))
-        )
-        hits = [Hit(entry.key, entry.version, None, None) for entry in objects]
+        typed = {each.key for each in erasures.table_of(named[0])}
+        entries = (*erasures.objects_of(named[0]), *erasures.added_to(named[0]))
+        objects = filter(None, (_find_object(dependencies, named[0], entry, erasures) for entry in entries))
+        hits = [Hit(entry.key, entry.version, None, None, is_typed=entry.key in typed) for entry in objects]
         search.count += len(hits)
         if hits:
             search.deliveries.append((named[0], hits))
     return search
 
 
-def stage_remainders(there: DeployedStack, block: Block, hits: list[Hit]) -> tuple[Erasing, ...]:
+class Remainders(NamedTuple):
+    """What is left of the objects of a delivery, uploaded."""
+
+    objects: tuple[Erasing, ...]
+    table: tuple[ErasingTyped, ...]
+
+
+def stage_remainders(there: DeployedStack, block: Block, hits: list[Hit]) -> Remainders:
     """Upload what is left of the objects of a delivery."""
     lake = there.output("LakeBucket")
-    return tuple(Erasing(hit.key, hit.version, hit.rows, _upload(there, lake, block, hit)) for hit in hits)
+    objects, table = list[Erasing](), list[ErasingTyped]()
+    for hit in hits:
+        staged = _upload(there, lake, block, hit)
+        if hit.is_typed:
+            rows = (hit.records or 0) - (hit.rows or 0)
+            left = staged and TypedLeft(_rest_key(hit.key), rows, staged)
+            table.append(ErasingTyped(hit.key, hit.version, hit.rows, left))
+        else:
+            objects.append(Erasing(hit.key, hit.version, hit.rows, staged))
+    return Remainders(tuple(objects), tuple(table))
+
+
+def _rest_key(key: str) -> str:
+    """A key that no other object has, and that keeps the place of the typed file in their order: `part-00000-DIGITS.parquet`."""
+    return re.sub(r"(?:-[0-9a-f]{16})?\.parquet$", f"-{secrets.token_hex(8)}.parquet", key)
 
 
 def remaining(dependencies: Dependencies, dataset: str) -> Iterator[tuple[str, str]]:
@@ -322,9 +476,8 @@ def _find_object(
         raise InputError(f"{entry.key} is not there any more: lakegate verify {block.chain} --objects") from None
 
 
-def _hits(
-    dependencies: Dependencies, block: Block, version: ObjectVersion, keys: tuple[Key, ...], target: Path
-) -> Iterator[Hit]:
+def _opened(dependencies: Dependencies, block: Block, version: ObjectVersion) -> tuple[Plan, StagedPart, Addresses]:
+    """The plan of a delivery, and one of its objects to read by it."""
     row = dependencies.workloads.find(replay_id(block.workload))
     if row is not None and row.state not in ENDED:
         raise InputError("it is being judged again: repeat the command when that has ended")
@@ -333,13 +486,22 @@ def _hits(
     plan = Plan.from_bytes(dependencies.plan_at(block.plan, block.workload))
     uri = f"s3://{version.bucket}/{version.key}"
     store = Addresses({uri: PinnedObject(version.bucket, version.key, version.size, version.etag, version.version)})
+    return plan, StagedPart(uri, version.size), store
+
+
+def _search(
+    dependencies: Dependencies, block: Block, version: ObjectVersion, keys: tuple[Key, ...], target: Path
+) -> Found:
+    plan, part, store = _opened(dependencies, block, version)
     is_rejected = block.kind is BlockKind.PUBLISHED and version.key.startswith("quarantine/")
     with database(target.parent) as connection:
-        part = StagedPart(uri, version.size)
-        rows = without(plan, part, store, keys, connection, target, is_rejected=is_rejected)
-    if rows.erased:
-        is_empty = rows.erased == rows.records
-        yield Hit(version.key, version.version, rows.records, rows.erased, None if is_empty else target)
+        return without(plan, part, store, keys, connection, target, is_rejected=is_rejected)
+
+
+def _hits(version: ObjectVersion, found: Found, target: Path) -> Iterator[Hit]:
+    if found.erased:
+        is_empty = found.erased == found.records
+        yield Hit(version.key, version.version, found.records, found.erased, None if is_empty else target)
 
 
 def _why(error: Exception) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
+from pyarrow.fs import FileSelector, FileType
 from pyiceberg.exceptions import (
     CommitFailedException,
     NoSuchTableError,
@@ -18,13 +19,14 @@ from pyiceberg.exceptions import (
     ValidationError,
 )
 from pyiceberg.io import FileIO, load_file_io
-from pyiceberg.io.pyarrow import parquet_file_to_data_file
-from pyiceberg.manifest import DataFile, ManifestContent
+from pyiceberg.io.pyarrow import PyArrowFileIO, parquet_file_to_data_file
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.schema import index_by_id
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.table.snapshots import Operation, Snapshot
-from pyiceberg.table.update import AssertTableUUID
-from pyiceberg.table.update.snapshot import ExpireSnapshots
+from pyiceberg.table.update import AssertTableUUID, RemoveSnapshotRefUpdate, RemoveSnapshotsUpdate
+from pyiceberg.table.update.snapshot import ExpireSnapshots, _OverwriteFiles
 
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import ConditionFailed, InputError, Unanswered
@@ -32,10 +34,12 @@ from lakegate.base.json_codec import sha256_of
 from lakegate.features.tables.keep_table import (
     BLOCK,
     DATASET,
+    EXPIRED,
     HEIGHT,
     FilesRewritten,
     ShownState,
     TableSnapshot,
+    table_folder,
     table_name,
 )
 from lakegate.features.tables.table_description import MANAGED, MOST_AGE, TableDescription
@@ -91,7 +95,7 @@ class IcebergTables:
         with _catalog_errors():
             catalog = self.open_catalog()
             columns = _columns(load_file_io(catalog.properties, self.lake), f"{self.lake}/{first.key}")
-            name, location = (self.database, table_name(dataset)), f"{self.lake}/tables/{dataset}"
+            name, location = (self.database, table_name(dataset)), f"{self.lake}/{table_folder(dataset)}"
             with suppress(TableAlreadyExistsError):
                 catalog.create_table(
                     name, columns, location, properties={"format-version": "2", **PROPERTIES, DATASET: dataset}
@@ -104,7 +108,40 @@ class IcebergTables:
         with _catalog_errors():
             transaction, identity = self._changed(table, snapshot)
             transaction.commit_transaction()
-        return ShownState(snapshot.height, snapshot.digest, identity)
+        expired = table.metadata_location if snapshot.standing is not None else shown.expired
+        return ShownState(snapshot.height, snapshot.digest, identity, expired)
+
+    def leftovers(self, dataset: str, now: datetime) -> tuple[str, ...]:
+        table = self._table(dataset)
+        if table is None:
+            return ()
+        with _catalog_errors():
+            used = set(_used_files(table.io, table.metadata, table.metadata.snapshots))
+            used |= {table.metadata_location, *(each.metadata_file for each in table.metadata.metadata_log)}
+            below = f"{table.metadata.location}/"
+            expired = {each for each in _expired_files(table) if each.startswith(below)}
+            listed = _listed_files(table.io, below)
+            old = {
+                each for each, modified in listed if now - modified > IN_FLIGHT[each.startswith(f"{below}metadata/")]
+            }
+            return tuple(sorted((expired | old) - used))
+
+    def discard(self, dataset: str, address: str) -> None:
+        table = self._table(dataset)
+        with _catalog_errors(), suppress(FileNotFoundError):
+            if table is not None and address.startswith(f"{table.metadata.location}/"):
+                table.io.delete(address)
+
+    def clear(self, dataset: str, shown: ShownState) -> ShownState:
+        table = self._table(dataset)
+        if table is None or table.metadata.current_snapshot_id != shown.snapshot:
+            raise ConditionFailed
+        if EXPIRED in table.properties:
+            with _catalog_errors():
+                transaction = _OneTry(table)
+                transaction.remove_properties(EXPIRED)
+                transaction.commit_transaction()
+        return shown._replace(expired="")
 
     def _table(self, dataset: str) -> Table | None:
         with _catalog_errors(), suppress(NoSuchTableError):
@@ -113,8 +150,11 @@ class IcebergTables:
 
     def _changed(self, table: Table, snapshot: TableSnapshot) -> tuple[_OneTry, int]:
         """The change, with its files of metadata, before it is committed, and the id of its snapshot. Raises as `commit` does."""
-        addresses = [f"{self.lake}/{each.key}" for each in snapshot.added]
+        addresses = dict.fromkeys(f"{self.lake}/{each.key}" for each in snapshot.added)
         removed = list(self._removed(table, snapshot))
+        if snapshot.is_whole and (current := table.current_snapshot()) is not None:
+            listed = {each.file_path for each in _data_files(table, current)}
+            addresses = {each: None for each in addresses if each not in listed}
         transaction = _OneTry(table)
         try:
             for columns in dict.fromkeys(_columns(table.io, address) for address in addresses):
@@ -129,7 +169,11 @@ class IcebergTables:
         position = {HEIGHT: str(snapshot.height), BLOCK: snapshot.digest}
         about = {f"lakegate.{name}": value for name, value in snapshot.about}
         update = transaction.update_snapshot(snapshot_properties=position | about)
-        with update.overwrite() if removed else update.merge_append() as files:
+        producer = update.overwrite() if removed else update.merge_append()
+        if snapshot.is_whole:
+            operation = Operation.OVERWRITE if table.current_snapshot() else Operation.APPEND
+            producer = _ListedAgain(operation, transaction, table.io, snapshot_properties=position | about)
+        with producer as files:
             for found in removed:
                 files.delete_data_file(found)
             for address in addresses:
@@ -142,6 +186,12 @@ class IcebergTables:
             properties |= dict(snapshot.description.properties)
             if stale := MANAGED & metadata.properties.keys() - properties.keys():
                 transaction.remove_properties(*sorted(stale))
+        if snapshot.standing is not None:
+            standing = frozenset(f"{self.lake}/{key}" for key in snapshot.standing)
+            _take_out(
+                transaction, [each for each in table.metadata.snapshots if _names_others(table.io, each, standing)]
+            )
+            properties[EXPIRED] = table.metadata_location
         transaction.set_properties(properties)
         _expire(transaction, metadata.snapshots, properties)
         return transaction, files.snapshot_id
@@ -149,9 +199,10 @@ class IcebergTables:
     def _removed(self, table: Table, snapshot: TableSnapshot) -> Iterator[DataFile]:
         """The data files that are to leave the table."""
         left = {f"{self.lake}/{key}" for key in snapshot.removed}
+        stays = {f"{self.lake}/{each.key}" for each in snapshot.added}
         current = table.current_snapshot()
         for found in () if current is None or not (left or snapshot.is_whole) else _data_files(table, current):
-            if snapshot.is_whole or found.file_path in left:
+            if (snapshot.is_whole and found.file_path not in stays) or found.file_path in left:
                 left.discard(found.file_path)
                 yield found
         if left:
@@ -223,6 +274,43 @@ def _type_of(field: NestedField) -> str:
     return str(field.field_type) if field.field_type.is_primitive else type(field.field_type).__name__
 
 
+class _ListedAgain(_OverwriteFiles):
+    """A snapshot whose files are all named by manifests of its own: those of before that it has on, and those that are added.
+
+    No manifest of before is used, and none states what was removed: both may have values of files that were erased.
+    """
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        parent = self._transaction.table_metadata.snapshot_by_name(self._target_branch)
+        entries: dict[int, list[ManifestEntry]] = {}
+        for manifest in parent.manifests(self._io) if parent is not None else ():
+            if manifest.content is ManifestContent.DATA:
+                stays = (
+                    each
+                    for each in manifest.fetch_manifest_entry(self._io)
+                    if each.data_file not in self._deleted_data_files
+                )
+                entries.setdefault(manifest.partition_spec_id, []).extend(stays)
+        return [self._write(spec, found) for spec, found in entries.items() if found]
+
+    def _write(self, spec: int, entries: Iterable[ManifestEntry]) -> ManifestFile:
+        with self.new_manifest_writer(self.spec(spec)) as writer:
+            for each in entries:
+                writer.add_entry(
+                    ManifestEntry.from_args(
+                        status=ManifestEntryStatus.EXISTING,
+                        snapshot_id=each.snapshot_id,
+                        sequence_number=each.sequence_number,
+                        file_sequence_number=each.file_sequence_number,
+                        data_file=each.data_file,
+                    )
+                )
+        return writer.to_manifest_file()
+
+    def _deleted_entries(self) -> list[ManifestEntry]:
+        return []
+
+
 @contextmanager
 def _catalog_errors() -> Iterator[None]:
     """Turn what the catalog, or the store of its files, raises inside into the errors of ports."""
@@ -256,9 +344,10 @@ def _shown(table: Table) -> ShownState:
             )
         snapshot = None if snapshot.parent_snapshot_id is None else table.snapshot_by_id(snapshot.parent_snapshot_id)
     stated = properties if snapshot is None else _summary(snapshot)
+    expired = properties.get(EXPIRED, "")
     if current is None or HEIGHT not in stated:
-        return ShownState(snapshot=current)
-    return ShownState(int(stated[HEIGHT]), stated[BLOCK], current)
+        return ShownState(snapshot=current, expired=expired)
+    return ShownState(int(stated[HEIGHT]), stated[BLOCK], current, expired)
 
 
 def _summary(snapshot: Snapshot) -> dict[str, str]:
@@ -270,6 +359,76 @@ def _data_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
         if manifest.content is ManifestContent.DATA:
             for entry in manifest.fetch_manifest_entry(table.io):
                 yield entry.data_file
+
+
+# ---- Snapshots that an erasure takes out, and files that no snapshot uses ----
+
+
+IN_FLIGHT: Final = {True: timedelta(hours=1), False: timedelta(days=3)}
+"""How long a file that no snapshot uses may be of a commit that follows. Metadata is written when everything else is there, and a
+commit is tried again for half an hour at most; of data files it is Iceberg's own default for files without an owner."""
+
+
+def _names_others(io: FileIO, snapshot: Snapshot, standing: frozenset[str]) -> bool:
+    """Whether manifests of a snapshot name a file that does not stand, or cannot be read, so that nobody can tell."""
+    try:
+        for manifest in snapshot.manifests(io):
+            for each in manifest.fetch_manifest_entry(io, discard_deleted=False):
+                if each.data_file.file_path not in standing:
+                    return True
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _take_out(transaction: Transaction, snapshots: list[Snapshot]) -> None:
+    """Take snapshots out of a table, with branches and tags that are about them."""
+    identities = [each.snapshot_id for each in snapshots]
+    for name, ref in transaction.table_metadata.refs.items():
+        if ref.snapshot_id in identities:
+            transaction._stage((RemoveSnapshotRefUpdate.model_validate({"ref-name": name}),))  # noqa: SLF001 - it has no public method
+    if identities:
+        transaction._stage((RemoveSnapshotsUpdate.model_validate({"snapshot-ids": identities}),))  # noqa: SLF001 - likewise
+
+
+def _expired_files(table: Table) -> Iterator[str]:
+    """The files that the metadata from before the last erasure uses."""
+    io, before = table.io, table.properties.get(EXPIRED)
+    if before is not None:
+        with suppress(FileNotFoundError):
+            metadata = FromInputFile.table_metadata(io.new_input(before))
+            known = {each.snapshot_id for each in table.metadata.snapshots}
+            gone = [each for each in metadata.snapshots if each.snapshot_id not in known]
+            yield from _used_files(io, metadata, gone)
+
+
+def _used_files(io: FileIO, metadata: TableMetadata, snapshots: Iterable[Snapshot]) -> Iterator[str]:
+    """Of snapshots the manifests and the files that they name; what was deleted already is left out."""
+    of = set[int]()
+    read = set[str]()
+    for snapshot in snapshots:
+        of.add(snapshot.snapshot_id)
+        yield snapshot.manifest_list
+        with suppress(FileNotFoundError):
+            for manifest in snapshot.manifests(io):
+                yield manifest.manifest_path
+                if manifest.manifest_path not in read:
+                    read.add(manifest.manifest_path)
+                    with suppress(FileNotFoundError):
+                        yield from (each.data_file.file_path for each in manifest.fetch_manifest_entry(io))
+    for statistics in (*metadata.statistics, *metadata.partition_statistics):
+        if statistics.snapshot_id in of:
+            yield statistics.statistics_path
+
+
+def _listed_files(io: FileIO, folder: str) -> Iterator[tuple[str, datetime]]:
+    """All files below a folder, each with its time."""
+    assert isinstance(io, PyArrowFileIO)
+    scheme, place, path = io.parse_location(folder)
+    files = io.fs_by_scheme(scheme, place)
+    for each in files.get_file_info(FileSelector(path, allow_not_found=True, recursive=True)):
+        if each.type is FileType.File:
+            yield f"{folder}{each.path.removeprefix(path)}", each.mtime
 
 
 def _columns(io: FileIO, address: str) -> pa.Schema:

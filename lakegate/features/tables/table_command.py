@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
-from lakegate.aws.open_stack import DeployedStack, ask_service
-from lakegate.base.errors import InputError, NotFound, SetUpError
+from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError, SetUpError
 from lakegate.base.text import plural
 from lakegate.base.timestamps import moment
 from lakegate.cli.click_commands import Option
@@ -19,8 +18,8 @@ from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import TIMES, DatasetName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.features.tables.keep_table import HEIGHT, TIME, files_of, has_table, table_name
-from lakegate.gate.datasets.current_deliveries import is_change
+from lakegate.features.tables.erased_table import table_metadata
+from lakegate.features.tables.keep_table import HEIGHT, TIME, changes_table, has_table, table_name
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.dependencies import Dependencies
 
@@ -115,12 +114,15 @@ def table(
     until = moment(at.replace(tzinfo=UTC)) if at else None
     found = next((each for each in reversed(snapshots) if each.is_until(height, until)), None)
     is_earlier = height is not None or until is not None
-    if is_earlier and found is None:
+    if is_earlier and (
+        found is None or (found is not snapshots[-1] and _was_taken_out(gate, name, found, height, until))
+    ):
         first = (
             f"the first that it keeps is of height {snapshots[0].height}, {snapshots[0].time}" if snapshots else "none"
         )
+        after = "" if found is None else ", but those of then were taken out, by an erasure or because of their age"
         raise InputError(
-            f"the table of {name} has no snapshot of then: {first}; `lakegate log {name}` names every delivery"
+            f"the table of {name} has no snapshot of then: {first}{after}; `lakegate log {name}` names every delivery"
         )
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")  # of the local stack
     own = f', **{{"glue.endpoint": "{endpoint}", "s3.endpoint": "{endpoint}", "s3.region": "{there.region}"}}'
@@ -139,7 +141,7 @@ def table(
         found.height if found else None,
         found.id if found else None,
         found.time if found else None,
-        sum(1 for block in above if files_of(block) or is_change(block)),
+        sum(map(changes_table, above)),
         statements,
     )
     return CommandResult(shown, _in_words(shown))
@@ -155,14 +157,15 @@ class _Snapshot(NamedTuple):
         return (height is None or self.height <= height) and (time is None or self.time <= time)
 
 
+def _was_taken_out(gate: Dependencies, dataset: str, found: _Snapshot, height: int | None, time: str | None) -> bool:
+    """Whether the table had a later snapshot than the one that was found, and then."""
+    later = (block for block in gate.ledger.blocks(dataset, found.height, strict=False) if changes_table(block))
+    return any(_Snapshot(block.height, 0, block.system_time).is_until(height, time) for block in later)
+
+
 def _snapshots(gate: Dependencies, database: str, dataset: str) -> Iterator[_Snapshot]:
     """The snapshots of a table that show a height, the oldest first, as its newest file of metadata lists them."""
-    try:
-        found = ask_service("glue", "get_table", DatabaseName=database, Name=table_name(dataset))["Table"]
-    except NotFound:
-        return
-    _, _, key = found["Parameters"]["metadata_location"].removeprefix("s3://").partition("/")
-    document: dict[str, Any] = json.loads(gate.read_lake(key))
+    document = table_metadata(gate, database, dataset) or {}
     for each in document.get("snapshots", ()):
         summary = each.get("summary", {})
         if HEIGHT in summary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,10 +16,13 @@ from lakegate.aws.lambda_events import (
 )
 from lakegate.aws.wiring import SOURCE
 
+ROWS_ERASED: Final = "rows erased"
+"""The detail type of the hint of `lakegate erase`, which is sent to the queue and to no bus."""
 KINDS: Final = {
     "workload published": "detail.body.line",
     "line recalled": "detail.line",
     "line restored": "detail.line",
+    ROWS_ERASED: "detail.line",
 }
 """Detail types of events after which a table shows other rows, each with the place of the dataset's name."""
 
@@ -32,3 +36,8 @@ def dataset_in(record: Mapping[str, Any]) -> str | Unintelligible:
         return text_at(event, KINDS[kind])
     except UnintelligibleError as refused:
         return Unintelligible(refused.reason, refused.path)
+
+
+def hint_of_erasure(dataset: str) -> str:
+    """The body of the message that rows of a dataset were erased."""
+    return json.dumps({"source": SOURCE, "detail-type": ROWS_ERASED, "detail": {"line": dataset}})

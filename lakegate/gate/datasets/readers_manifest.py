@@ -261,7 +261,7 @@ def listed_delivery(block: Block, erasures: Erasures, dialect: Mapping[str, Any]
     published = None if block.rows is None or rejected is None else block.rows - rejected
     if block.slices is not None:
         published = sum(each.rows for each in block.slices)
-    erased = erasures.rows_of(accepted) if left else published
+    erased = erasures.rows_of(each for each in accepted if is_published(block, each.key)) if left else published
     listed: dict[str, Any] = encode(
         select_fields(
             AcceptedDelivery,

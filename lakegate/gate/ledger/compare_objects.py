@@ -99,7 +99,8 @@ def damages(
     known: set[bytes] = set()
     recorded = _recorded(dependencies, chain)
     erasures = erasures_of(recorded)
-    named = _named(dependencies, chain, height)
+    known.update(map(_digest, erasures.coming))
+    named = _named(dependencies, chain, height, erasures)
     count = 0
     with ThreadPoolExecutor(AT_ONCE) as workers:
         while batch := tuple(islice(named, BATCH)):
@@ -113,10 +114,13 @@ def damages(
         yield DamagedObject(Damage(fault.what), fault.key, "", fault.version, None, "", ", ".join(fault.members))
 
 
-def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tuple[Block, LedgerObject]]:
+def _named(
+    dependencies: Dependencies, chain: str, height: int, erasures: Erasures
+) -> Iterator[tuple[Block, LedgerObject]]:
     for text in islice(dependencies.ledger.texts(chain), height + 1):
         if isinstance(block := parse_block(text), Block):
-            yield from zip(repeat(block), block.objects, strict=False)
+            added = (each.stored for each in erasures.typed.get(block.workload, ()))
+            yield from zip(repeat(block), (*block.objects, *added), strict=False)
 
 
 def _recorded(dependencies: Dependencies, chain: str) -> tuple[AnyBlock, ...]:

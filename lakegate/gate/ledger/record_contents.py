@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256, omit_default
 from lakegate.base.timestamps import Moment, OptionalMoment
-from lakegate.gate.person_decisions import PERSON_DECISIONS, Reason, RecordContent
+from lakegate.gate.person_decisions import PERSON_DECISIONS, Reason, RecordContent, Started
 
 PUBLIC_KEY: Final = "MCowBQYDK2VwAyEA[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
 """SubjectPublicKeyInfo of an Ed25519 key (RFC 8410), in Base64."""
@@ -126,6 +126,38 @@ class ObjectToErase:
 
 
 @dataclass(frozen=True, slots=True)
+class StagedTypedFile:
+    """A typed file that comes in the place of another one, without some of its rows."""
+
+    key: NotEmpty
+    """Under which it is published."""
+    rows: Started
+    """That are left."""
+    staged: NotEmpty
+    """Key of the copy that is published."""
+    version: NotEmpty
+    """Of that copy."""
+    size: Exact
+    """Bytes."""
+    checksum: Annotated[str, Pattern("sha256:.+")]
+    """SHA-256 of its bytes, as S3 writes it (Base64)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedFileToErase:
+    """A typed file that is going to be deleted. A table states what is in a file of a key, so what is left has another key."""
+
+    key: NotEmpty
+    """In the lake bucket."""
+    version: NotEmpty
+    """The version that stands."""
+    rows: Exact | None
+    """The number of rows that are erased; null where it is erased unread."""
+    left: StagedTypedFile | None
+    """The file that comes in its place; null where nothing is left."""
+
+
+@dataclass(frozen=True, slots=True)
 class ErasureContent:
     """The content of a record: rows of a delivery are going to be erased.
 
@@ -135,10 +167,12 @@ class ErasureContent:
     workload: NotEmpty
     reason: Reason
     rows: Exact | None
-    """Of all objects; null where an object is erased unread."""
+    """Of all objects; null where an object is erased unread. Typed files have the same rows, which count once."""
     fields: tuple[NotEmpty, ...]
     """By which the rows were found; none where the objects are erased unread."""
     objects: Annotated[tuple[ObjectToErase, ...], Bounds(1)]
+    table: Annotated[tuple[TypedFileToErase, ...], Bounds(1)] = omit_default(())
+    """Typed files that have such rows, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +198,30 @@ class ErasedObject:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedTypedFile:
+    """A typed file that stands for another one of its delivery."""
+
+    key: NotEmpty
+    rows: Started
+    version: NotEmpty
+    size: Exact
+    """Bytes."""
+    checksum: str
+    """Of the whole object, as S3 has it; empty where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedTypedFile:
+    """A typed file that is deleted."""
+
+    key: NotEmpty
+    rows: Exact | None
+    """The number of rows that were erased; null where it was erased unread."""
+    left: StatedTypedFile | None
+    """The file in its place; null where nothing is left."""
+
+
+@dataclass(frozen=True, slots=True)
 class ErasedContent:
     """The content of a record: rows of a delivery were erased.
 
@@ -176,6 +234,8 @@ class ErasedContent:
     rows: Exact | None
     """Of all objects; null where an object was erased unread."""
     objects: Annotated[tuple[ErasedObject, ...], Bounds(1)]
+    table: Annotated[tuple[ErasedTypedFile, ...], Bounds(1)] = omit_default(())
+    """Typed files that belong to the delivery no more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,11 @@ def lost_object(dependencies: Dependencies, key: str) -> LostObject:
     chain = "/".join(folders[1:FOLDERS])
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)
-    delivery = next((block for block in deliveries(blocks) if any(stored.key == key for stored in block.objects)), None)
+    delivery = next((block for block in deliveries(blocks) if key in erasures.keys_of(block)), None)
     if delivery is None:
         raise InputError(f"no delivery of {chain} has the object {key} (lakegate log {chain})")
-    stated = next((stored for stored in erasures.objects_of(delivery) if stored.key == key), None)
+    standing = (*erasures.objects_of(delivery), *erasures.added_to(delivery))
+    stated = next((stored for stored in standing if stored.key == key), None)
     if stated is None:
         raise InputError(f"an erasure left nothing of {key}: it is not put back")
     if erasures.planned(key):

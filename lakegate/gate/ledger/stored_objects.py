@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject, Record
+from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject, Record, TableFile
 from lakegate.gate.ports import ObjectVersion, every_version
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 # ---- Erasures and restorations ----
 # An erasure has two records: `erasure` is appended before anything is changed and states the digest of what will be left of
 # each object, `erased` when each is replaced and states its new version. Versions before are deleted afterwards.
+#
+# Typed files are not replaced: a table states size and statistics of the file of a key. What is left of one is another file.
 #
 # A lost object that was put back has one record, `restoration`: the same bytes under a new version.
 
@@ -45,6 +48,13 @@ class Left:
     """Versions that were replaced."""
 
 
+class TypedRest(NamedTuple):
+    """What an erasure left of a typed file."""
+
+    file: TableFile
+    stored: LedgerObject
+
+
 @dataclass(frozen=True, slots=True)
 class Erasures:
     """All erasures of a dataset."""
@@ -55,15 +65,43 @@ class Erasures:
     """Of the kind BEGUN, without a record that completes them; the lowest first."""
     height: int
     """Of the last record by which an object has another version; -1 where there is none."""
+    typed: Mapping[str, tuple[TypedRest, ...]] = field(default_factory=dict)
+    """By workload: typed files that stand for others, or did until a later erasure."""
 
     def planned(self, key: str) -> tuple[Mapping[str, Any] | None, ...]:
         """The rest of an object after unfinished erasures: size and checksum, or nothing."""
         objects = (each for record in self.unfinished for each in record.content["objects"])
-        return tuple(stored["left"] for stored in objects if stored["key"] == key)
+        typed = (None for record in self.unfinished for each in _typed(record) if each["key"] == key)
+        return (*(stored["left"] for stored in objects if stored["key"] == key), *typed)
+
+    @property
+    def coming(self) -> frozenset[str]:
+        """Keys of typed files that unfinished erasures publish."""
+        typed = chain.from_iterable(map(_typed, self.unfinished))
+        return frozenset(each["left"]["key"] for each in typed if each["left"])
 
     def objects_of(self, block: Block) -> tuple[LedgerObject, ...]:
-        """The objects of a delivery as they are now; those of which nothing is left are missing."""
-        objects = (self.left[stored.key].current if stored.key in self.left else stored for stored in block.objects)
+        """Those objects of its block that a delivery has, as they are now."""
+        return self._standing(block.objects)
+
+    def keys_of(self, block: Block) -> tuple[str, ...]:
+        """The keys of all objects that a delivery has, or had."""
+        return tuple(
+            each.key for each in (*block.objects, *(each.stored for each in self.typed.get(block.workload, ())))
+        )
+
+    def added_to(self, block: Block) -> tuple[LedgerObject, ...]:
+        """The typed files of a delivery that its block does not name, as they are now."""
+        return self._standing(each.stored for each in self.typed.get(block.workload, ()))
+
+    def table_of(self, block: Block) -> tuple[TableFile, ...]:
+        """The typed files of a delivery as they are now, in the order of their rows."""
+        files = (*(block.table or ()), *(each.file for each in self.typed.get(block.workload, ())))
+        standing = (each for each in files if each.key not in self.left or self.left[each.key].current is not None)
+        return tuple(sorted(standing, key=lambda each: each.key))
+
+    def _standing(self, stated: Iterable[LedgerObject]) -> tuple[LedgerObject, ...]:
+        objects = (self.left[stored.key].current if stored.key in self.left else stored for stored in stated)
         return tuple(stored for stored in objects if stored is not None)
 
     def rows_of(self, objects: Iterable[LedgerObject]) -> int | None:
@@ -81,6 +119,7 @@ def erasures_of(blocks: Iterable[AnyBlock]) -> Erasures:
     """The erasures that a chain records, given its blocks from height 0."""
     begun: dict[str, Record] = {}
     left: dict[str, Left] = {}
+    typed: dict[str, tuple[TypedRest, ...]] = {}
     height = -1
     for block in blocks:
         if not isinstance(block, Record):
@@ -91,11 +130,16 @@ def erasures_of(blocks: Iterable[AnyBlock]) -> Erasures:
             replaced = _replaced(begun.pop(block.content["erasure"], None))
             for each in block.content["objects"]:
                 left[each["key"]] = _left(each, block, left.get(each["key"]), replaced.get(each["key"]))
+            for each in _typed(block):
+                gone = {**each, "left": None}
+                left[each["key"]] = _left(gone, block, left.get(each["key"]), replaced.get(each["key"]))
+            rests = tuple(_rest(each["left"]) for each in _typed(block) if each["left"])
+            typed[block.content["workload"]] = typed.get(block.content["workload"], ()) + rests
             height = block.height
         elif block.kind == RESTORED:
             left[block.content["key"]] = _restored(block, left.get(block.content["key"]))
             height = block.height
-    return Erasures(left, tuple(begun.values()), height)
+    return Erasures(left, tuple(begun.values()), height, typed)
 
 
 def is_recorded(text: bytes) -> bool:
@@ -111,8 +155,18 @@ def _restored(record: Record, before: Left | None) -> Left:
 
 
 def _replaced(begun: Record | None) -> dict[str, str]:
-    """The version that an erasure replaces, by key."""
-    return {each["key"]: each["version"] for each in begun.content["objects"]} if begun else {}
+    """The version that an erasure replaces, or deletes, by key."""
+    return {each["key"]: each["version"] for each in (*begun.content["objects"], *_typed(begun))} if begun else {}
+
+
+def _typed(record: Record) -> tuple[Mapping[str, Any], ...]:
+    """The typed files of a record of an erasure."""
+    return tuple(record.content.get("table", ()))
+
+
+def _rest(stated: Mapping[str, Any]) -> TypedRest:
+    stored = {name: value for name, value in stated.items() if name != "rows"}
+    return TypedRest(TableFile(stated["key"], stated["rows"]), LedgerObject(**stored))
 
 
 def _left(described: Mapping[str, Any], record: Record, before: Left | None, replaced: str | None) -> Left:
