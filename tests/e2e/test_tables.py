@@ -114,3 +114,29 @@ def test_the_schedule_finds_what_no_event_named(stack: Deployed, rows: Callable[
     assert "FunctionError" not in answer, counts
     assert counts["tables"] >= 1
     assert (before, rows(contract)) == ([], [7])
+
+
+def test_erased_rows_leave_the_table_its_snapshots_and_its_metadata(
+    stack: Deployed, rows: Callable[[str], list[int]]
+) -> None:
+    """The command tells the deployed function, waits for it, and deletes what is left; nobody travels to before."""
+    contract, prefix = f"erased{uuid4().hex[:6]}", f"{uuid4().hex[:8]}/"
+    publish_contract(stack.dependencies, prefix, CONTRACT.replace("ID", contract).encode())
+    for name, identities in (("a.csv", (1, 2)), ("b.csv", (3,))):
+        stack.finished(stack.upload(body(*identities), f"{prefix}{name}"))
+    notify(stack)
+    until("both deliveries are rows of the table", lambda: rows(contract) == [1, 2, 3] or None)
+    done = lakegate("erase", contract, "--where-key", "id=2", "--reason", "a test", "--yes", "--local", "--json")
+    assert done.exit_code == 0, done.output
+    earlier = lakegate("table", contract, "--local", "--height", "1")
+    verified = lakegate("verify", contract, "--objects", "--local", "--json")
+    below = (f"tables/{contract}/sales_v1/", f"accepted/{contract}/sales_v1/ingest_date=")
+    listed = [client("s3").list_object_versions(Bucket=stack.stack.output("LakeBucket"), Prefix=each) for each in below]
+    typed = [each["Key"] for each in listed[1]["Versions"] if "/_table/" in each["Key"]]
+
+    assert rows(contract) == [1, 3]
+    assert (earlier.exit_code, "has no snapshot of then" in earlier.output) == (2, True)
+    assert json.loads(verified.output)["intact"]
+    assert [each["Key"] for found in listed for each in found["Versions"] if not each["IsLatest"]] == []
+    assert len([each for each in typed if each.endswith("/part-00000.parquet")]) == 1
+    assert len(typed) == 2

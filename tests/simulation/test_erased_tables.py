@@ -150,7 +150,7 @@ class Cleared(Tabled):
         run(self.keeps(), self.env.dependencies.clock)
         self.holds()
 
-    def ended(self, *letters: str) -> None:
+    def settled_without(self, *letters: str) -> None:
         """Once commands and table are repeated, no row of the letters is left, and no metadata of files that had them."""
         for _ in range(2):  # the first time a command may end before the table follows
             for letter in letters:
@@ -180,7 +180,8 @@ class Cleared(Tabled):
 
     def disturb(self, by: str) -> Callable[[], object]:
         """Something else that happens."""
-        return {"nothing": int, "keep": self.tries, "act": self.act, "compact": self.compact, "both": self._both}[by]
+        found: dict[str, Callable[[], object]] = {"nothing": int, "keep": self.tries, "act": self.act}
+        return (found | {"compact": self.compact, "both": self._both})[by]
 
     def _both(self) -> None:
         self.tries()
@@ -210,7 +211,7 @@ def test_an_erasure_is_completed_by_repeating_it(fault: Fault, meanwhile: str) -
         town.tries()
         if meanwhile != "act":
             town.act()
-        town.ended("1")
+        town.settled_without("1")
 
 
 @pytest.mark.parametrize("first", [0, 2, 9])
@@ -230,7 +231,7 @@ def test_a_table_follows_an_erasure_whatever_happens_to_who_keeps_it(fault: Faul
         town.tries(at, fault, town.disturb(meanwhile))
         if meanwhile != "act":
             town.act()
-        town.ended("1")
+        town.settled_without("1")
 
 
 @pytest.mark.parametrize("fault", [Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
@@ -242,7 +243,7 @@ def test_two_erasures_of_one_typed_file_do_not_undo_each_other(fault: Fault) -> 
         play(town, town.erases("1"), at, fault, lambda town=town: play(town, town.erases(":")))  # type: ignore[misc]
         town.tries()
         town.act()
-        town.ended("1", ":")
+        town.settled_without("1", ":")
 
 
 def test_a_recalled_delivery_that_was_erased_comes_back_without_the_rows() -> None:
@@ -255,10 +256,10 @@ def test_a_recalled_delivery_that_was_erased_comes_back_without_the_rows() -> No
     play(town, town.erases("1"))
     town.kept()
     town.decide(restore, 1)
-    town.ended("1")
+    town.settled_without("1")
     assert 1 in reference(town.env.dependencies.ledger.blocks(LINE))
     town.decide(recall, 1)
-    town.ended("1")
+    town.settled_without("1")
 
 
 def test_a_table_that_is_made_again_lists_no_erased_file() -> None:
@@ -266,10 +267,10 @@ def test_a_table_that_is_made_again_lists_no_erased_file() -> None:
     town = begun()
     town.publish()
     play(town, town.erases("1"))
-    town.ended("1")
+    town.settled_without("1")
     del town.tables.tables[LINE]
     play(town, town.keeps(1))
-    town.ended("1")
+    town.settled_without("1")
 
 
 def test_earlier_snapshots_that_name_no_erased_file_stay() -> None:
@@ -300,4 +301,4 @@ def test_a_typed_rest_that_expired_before_it_was_published_is_found_again() -> N
     for key in [each for each in town.env.lake if each.startswith("erasures/")]:
         del town.env.lake[key]
     town.publish()
-    town.ended("1")
+    town.settled_without("1")

@@ -26,7 +26,7 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import AssertTableUUID, RemoveSnapshotRefUpdate, RemoveSnapshotsUpdate
-from pyiceberg.table.update.snapshot import ExpireSnapshots, _OverwriteFiles
+from pyiceberg.table.update.snapshot import ExpireSnapshots, _FastAppendFiles, _OverwriteFiles
 
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import ConditionFailed, InputError, Unanswered
@@ -150,11 +150,7 @@ class IcebergTables:
 
     def _changed(self, table: Table, snapshot: TableSnapshot) -> tuple[_OneTry, int]:
         """The change, with its files of metadata, before it is committed, and the id of its snapshot. Raises as `commit` does."""
-        addresses = dict.fromkeys(f"{self.lake}/{each.key}" for each in snapshot.added)
-        removed = list(self._removed(table, snapshot))
-        if snapshot.is_whole and (current := table.current_snapshot()) is not None:
-            listed = {each.file_path for each in _data_files(table, current)}
-            addresses = {each: None for each in addresses if each not in listed}
+        addresses, removed = self._difference(table, snapshot)
         transaction = _OneTry(table)
         try:
             for columns in dict.fromkeys(_columns(table.io, address) for address in addresses):
@@ -168,12 +164,7 @@ class IcebergTables:
         metadata = _comment(transaction, snapshot.description)
         position = {HEIGHT: str(snapshot.height), BLOCK: snapshot.digest}
         about = {f"lakegate.{name}": value for name, value in snapshot.about}
-        update = transaction.update_snapshot(snapshot_properties=position | about)
-        producer = update.overwrite() if removed else update.merge_append()
-        if snapshot.is_whole:
-            operation = Operation.OVERWRITE if table.current_snapshot() else Operation.APPEND
-            producer = _ListedAgain(operation, transaction, table.io, snapshot_properties=position | about)
-        with producer as files:
+        with _producer(transaction, table, position | about, (snapshot.is_whole, bool(removed))) as files:
             for found in removed:
                 files.delete_data_file(found)
             for address in addresses:
@@ -188,25 +179,28 @@ class IcebergTables:
                 transaction.remove_properties(*sorted(stale))
         if snapshot.standing is not None:
             standing = frozenset(f"{self.lake}/{key}" for key in snapshot.standing)
-            _take_out(
-                transaction, [each for each in table.metadata.snapshots if _names_others(table.io, each, standing)]
-            )
+            _take_out(transaction, table, standing)
             properties[EXPIRED] = table.metadata_location
         transaction.set_properties(properties)
         _expire(transaction, metadata.snapshots, properties)
         return transaction, files.snapshot_id
 
-    def _removed(self, table: Table, snapshot: TableSnapshot) -> Iterator[DataFile]:
-        """The data files that are to leave the table."""
-        left = {f"{self.lake}/{key}" for key in snapshot.removed}
-        stays = {f"{self.lake}/{each.key}" for each in snapshot.added}
-        current = table.current_snapshot()
-        for found in () if current is None or not (left or snapshot.is_whole) else _data_files(table, current):
-            if (snapshot.is_whole and found.file_path not in stays) or found.file_path in left:
-                left.discard(found.file_path)
-                yield found
-        if left:
+    def _difference(self, table: Table, snapshot: TableSnapshot) -> tuple[list[str], list[DataFile]]:
+        """The addresses of the files that are to come, and the files that are to leave the table."""
+        added = list(dict.fromkeys(f"{self.lake}/{each.key}" for each in snapshot.added))
+        left, current = {f"{self.lake}/{key}" for key in snapshot.removed}, table.current_snapshot()
+        if current is None or not (left or snapshot.is_whole):
+            known = list[DataFile]()
+        else:
+            known = list(_data_files(table, current))
+        listed = {each.file_path for each in known}
+        if not left <= listed:
             raise FilesRewritten
+        if snapshot.is_whole:
+            return [each for each in added if each not in listed], [
+                each for each in known if each.file_path not in added
+            ]
+        return added, [each for each in known if each.file_path in left]
 
 
 class _OneTry(Transaction):
@@ -272,6 +266,18 @@ def _digest_of_columns(metadata: TableMetadata) -> str:
 
 def _type_of(field: NestedField) -> str:
     return str(field.field_type) if field.field_type.is_primitive else type(field.field_type).__name__
+
+
+def _producer(
+    transaction: Transaction, table: Table, summary: dict[str, str], of: tuple[bool, bool]
+) -> _OverwriteFiles | _FastAppendFiles:
+    """What makes a snapshot: one of all files again, one that removes some, or one that adds some."""
+    is_whole, removes = of
+    update = transaction.update_snapshot(snapshot_properties=summary)
+    if is_whole:
+        operation = Operation.OVERWRITE if table.current_snapshot() else Operation.APPEND
+        return _ListedAgain(operation, transaction, table.io, snapshot_properties=summary)
+    return update.overwrite() if removes else update.merge_append()
 
 
 class _ListedAgain(_OverwriteFiles):
@@ -381,9 +387,10 @@ def _names_others(io: FileIO, snapshot: Snapshot, standing: frozenset[str]) -> b
     return False
 
 
-def _take_out(transaction: Transaction, snapshots: list[Snapshot]) -> None:
-    """Take snapshots out of a table, with branches and tags that are about them."""
-    identities = [each.snapshot_id for each in snapshots]
+def _take_out(transaction: Transaction, table: Table, standing: frozenset[str]) -> None:
+    """Take snapshots that name other files out of a table, with branches and tags that are about them."""
+    found = (each for each in table.metadata.snapshots if _names_others(table.io, each, standing))
+    identities = [each.snapshot_id for each in found]
     for name, ref in transaction.table_metadata.refs.items():
         if ref.snapshot_id in identities:
             transaction._stage((RemoveSnapshotRefUpdate.model_validate({"ref-name": name}),))  # noqa: SLF001 - it has no public method

@@ -343,6 +343,22 @@ def test_what_people_may_do_to_objects(stack: Stack) -> None:
     }
 
 
+def test_who_erases_follows_the_tables_of_the_stack(built: Path) -> None:
+    """Metadata is read, and its old versions are deleted; nothing is written there, and a stack without tables has none of it."""
+    database = "arn:aws:glue:eu-west-1:123456789012:{}"
+    objects = [
+        Call(f"s3:{action}", "arn:aws:s3:::LakeBucket/tables/shop/orders_v1/metadata/1.metadata.json")
+        for action in ("GetObject", "DeleteObjectVersion", "PutObject", "DeleteObject")
+    ]
+    for name, expected in (("accepted", [True, True, False, False, True, False, True]), ("", [False] * 7)):
+        stack = Stack.read(built, TableDatabase=name)
+        document = stack.resources("AWS::IAM::ManagedPolicy")["ErasurePolicy"]["PolicyDocument"]
+        tables = [Call(f"glue:{each}", database.format("table/accepted/x")) for each in ("GetTable", "UpdateTable")]
+        queue = stack.resolve({"Fn::GetAtt": ["TableQueue", "Arn"]})
+
+        assert allowed_by([document], [*objects, *tables, Call("sqs:SendMessage", queue)]) == expected
+
+
 def deployer(stack: Stack) -> list[dict[str, Any]]:
     """The two policies of a deployer."""
     managed = stack.resources("AWS::IAM::ManagedPolicy")

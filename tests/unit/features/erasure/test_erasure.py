@@ -56,8 +56,8 @@ def erased(env: Environment, *objects: Erasing, number: int = 0) -> None:
     drive(env.dependencies, erase(env.dependencies, LINE, block_of(env, number).workload, objects, WHY))
 
 
-def settled(env: Environment) -> object:
-    return drive(env.dependencies, settle(env.dependencies, LINE))
+def settled(env: Environment) -> int:
+    return drive(env.dependencies, settle(env.dependencies, LINE)).deleted
 
 
 def listed(env: Environment) -> list[tuple[int | None, int]]:

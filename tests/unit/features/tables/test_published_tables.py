@@ -12,8 +12,7 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import OnReject, Policy
-from lakegate.features.erasure.erasure import Why, erase
-from lakegate.features.erasure.rows_to_erase import search_objects, whole_deliveries
+from lakegate.features.erasure.rows_to_erase import whole_deliveries
 from lakegate.features.tables.table_publisher import PUBLISHER
 from lakegate.features.validator_api.validation_run import data_at
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
@@ -239,19 +238,15 @@ def test_an_accepted_delivery_without_rows_has_an_empty_list() -> None:
     assert '"table":[]' in to_json(block)
 
 
-def test_nothing_is_erased_of_a_table() -> None:
-    """Neither by rows nor by deliveries, before anything is read or changed; what was rejected is erased as ever."""
+def test_all_of_a_delivery_is_erased_with_its_typed_files() -> None:
+    """Unread; what was rejected has none."""
     env = settled(b"good:1", b"bad:1")
-    row, rejected = rows(env)
-    message = "published as a table, too.*no row can be erased: `lakegate recall`"
+    found = [whole_deliveries(env.dependencies, LINE, (row.id,)).hits for row in rows(env)]
 
-    with pytest.raises(InputError, match=message):
-        search_objects(env.dependencies, LINE, (), Path(), lambda _: None)
-    with pytest.raises(InputError, match=message):
-        whole_deliveries(env.dependencies, LINE, (row.id,))
-    with pytest.raises(InputError, match=message):
-        drive(env.dependencies, erase(env.dependencies, LINE, row.id, (), Why("a ticket", ("id",))))
-    assert len(whole_deliveries(env.dependencies, LINE, (rejected.id,)).hits) == 1
+    assert [[(each.key.rpartition("/")[2], each.is_typed) for each in hits] for hits in found] == [
+        [("part-00000.parquet", True), ("part-00001.parquet", True), ("part-00000.csv", False)],
+        [("part-00000.csv", False)],
+    ]
 
 
 def test_a_rejected_delivery_of_a_table_is_not_waived() -> None:
