@@ -135,7 +135,7 @@ def test_erased_rows_leave_the_table_its_snapshots_and_its_metadata(
     typed = [each["Key"] for each in listed[1]["Versions"] if "/_table/" in each["Key"]]
 
     assert rows(contract) == [1, 3]
-    assert (earlier.exit_code, "has no snapshot of then" in earlier.output) == (2, True)
+    assert "has no snapshot of then" in str(earlier.exception)
     assert json.loads(verified.output)["intact"]
     assert [each["Key"] for found in listed for each in found["Versions"] if not each["IsLatest"]] == []
     assert len([each for each in typed if each.endswith("/part-00000.parquet")]) == 1

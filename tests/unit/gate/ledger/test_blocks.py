@@ -370,12 +370,21 @@ def objects_of(schema: object) -> Iterator[dict[str, object]]:
         yield from (found for each in schema for found in objects_of(each))
 
 
-ABSENT_IF_EMPTY = {"publication": {"inherited_from"}, "lifecycle": {"parents"}}
+ABSENT_IF_EMPTY = {
+    "publication": {"inherited_from"},
+    "lifecycle": {"parents"},
+    "erasure": {"table"},
+    "erased": {"table"},
+}
 """Members that records of earlier releases do not have; an empty one is refused, so that a record has one form."""
 
 
 @pytest.mark.parametrize(
-    ("kind", "member", "empty"), [("publication", "inherited_from", ""), ("lifecycle", "parents", [])]
+    ("kind", "member", "empty"),
+    [
+        *(("publication", "inherited_from", ""), ("lifecycle", "parents", [])),
+        *(("erasure", "table", []), ("erased", "table", [])),
+    ],
 )
 def test_a_member_that_may_be_absent_is_not_empty(kind: str, member: str, empty: object) -> None:
     """Two records of one content would have two hashes."""
