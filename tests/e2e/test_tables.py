@@ -12,6 +12,7 @@ import pytest
 from pyiceberg.catalog.glue import GlueCatalog
 
 from lakegate.aws.clients import client
+from lakegate.base.errors import InputError
 from lakegate.gate.delivery.protocol import State
 from tests.e2e.deployed import SMALL, Deployed, until
 from tests.e2e.running import lakegate, publish_contract
@@ -128,14 +129,14 @@ def test_erased_rows_leave_the_table_its_snapshots_and_its_metadata(
     until("both deliveries are rows of the table", lambda: rows(contract) == [1, 2, 3] or None)
     done = lakegate("erase", contract, "--where-key", "id=2", "--reason", "a test", "--yes", "--local", "--json")
     assert done.exit_code == 0, done.output
-    earlier = lakegate("table", contract, "--local", "--height", "1")
+    with pytest.raises(InputError, match="has no snapshot of then"):
+        lakegate("table", contract, "--local", "--height", "1")
     verified = lakegate("verify", contract, "--objects", "--local", "--json")
     below = (f"tables/{contract}/sales_v1/", f"accepted/{contract}/sales_v1/ingest_date=")
     listed = [client("s3").list_object_versions(Bucket=stack.stack.output("LakeBucket"), Prefix=each) for each in below]
     typed = [each["Key"] for each in listed[1]["Versions"] if "/_table/" in each["Key"]]
 
     assert rows(contract) == [1, 3]
-    assert "has no snapshot of then" in str(earlier.exception)
     assert json.loads(verified.output)["intact"]
     assert [each["Key"] for found in listed for each in found["Versions"] if not each["IsLatest"]] == []
     assert len([each for each in typed if each.endswith("/part-00000.parquet")]) == 1

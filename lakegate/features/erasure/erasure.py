@@ -183,7 +183,7 @@ def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
     for record in begun:
         planned: list[dict[str, Any]] = record.content["objects"]
         workload, objects = record.content["workload"], list[dict[str, Any]]()
-        typed = yield from _publish_typed(dependencies, record.content.get("table", ()))
+        typed = yield from _publish_typed(dependencies, record.content)
         for entry in planned:
             if typed is None:
                 objects += [_unchanged(dependencies, entry)]
@@ -205,29 +205,26 @@ def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
     return len(begun)
 
 
-def _publish_typed(
-    dependencies: Dependencies, planned: Iterable[Mapping[str, Any]]
-) -> Steps[list[dict[str, Any]] | None]:
-    """Copy the rests of typed files to their keys. Returns what the record after states; None where one was not staged any more.
+def _publish_typed(dependencies: Dependencies, content: Mapping[str, Any]) -> Steps[list[dict[str, Any]] | None]:
+    """Copy the rests of typed files to their keys. Returns what the record after states; None where not all is staged any more.
 
-    That one is not published: all typed files before stand, and the next run finds the rows.
+    Nothing is published then: what arrived and its typed files stay as they are, and the next run finds the rows.
     """
-    stated = list[dict[str, Any]]()
+    stated, planned = list[dict[str, Any]](), content.get("table", ())
+    lefts = (each["left"] for each in _planned(content) if planned and each["left"])
+    if any(version_in_lake(dependencies, left["staged"], left["version"]) is None for left in lefts):
+        return None
     for entry in planned:
         left, done = entry["left"], {"key": entry["key"], "rows": entry["rows"], "left": None}
-        if left is None:
-            stated.append(done)
-            continue
-        where = _lake(dependencies, left["key"])
-        try:
-            staged = dependencies.objects.head(_lake(dependencies, left["staged"], left["version"]))
-        except NotFound:
-            return None
-        found = version_in_lake(dependencies, left["key"])
-        if found is None or (found.size, found.checksum) != (staged.size, staged.checksum):
+        if left is not None:
             source = _lake(dependencies, left["staged"], left["version"])
-            found = yield from perform(Effect.REPLACE, dependencies.objects.copy, source, staged.etag, where)
-        stated.append({**done, "left": {"key": left["key"], "rows": left["rows"], **_describe_version(found)}})
+            staged = dependencies.objects.head(source)
+            found = version_in_lake(dependencies, left["key"])
+            if found is None or (found.size, found.checksum) != (staged.size, staged.checksum):
+                where = _lake(dependencies, left["key"])
+                found = yield from perform(Effect.REPLACE, dependencies.objects.copy, source, staged.etag, where)
+            done["left"] = {"key": left["key"], "rows": left["rows"], **_describe_version(found)}
+        stated.append(done)
     return stated
 
 

@@ -189,10 +189,7 @@ class IcebergTables:
         """The addresses of the files that are to come, and the files that are to leave the table."""
         added = list(dict.fromkeys(f"{self.lake}/{each.key}" for each in snapshot.added))
         left, current = {f"{self.lake}/{key}" for key in snapshot.removed}, table.current_snapshot()
-        if current is None or not (left or snapshot.is_whole):
-            known = list[DataFile]()
-        else:
-            known = list(_data_files(table, current))
+        known = list(_data_files(table, current)) if current is not None and (left or snapshot.is_whole) else []
         listed = {each.file_path for each in known}
         if not left <= listed:
             raise FilesRewritten

@@ -90,7 +90,8 @@ EXPECTED = {
     "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
     "DatasetMetrics": "NotifyFunction SweepFunction",
     "TableDatabase": (
-        "+GlueDatabase +TableEvery +TableFunction +TableLog +TableQueue +TableRole +TableRule QueuePolicy SchedulerRole"
+        "+GlueDatabase +TableEvery +TableFunction +TableLog +TableQueue +TableRole +TableRule ErasurePolicy QueuePolicy "
+        "SchedulerRole"
     ),
     "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole SchedulerRole",
     "EmrApplicationId": (
