@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -201,3 +201,9 @@ def first_paragraph(text: str | None) -> str:
 def sentence(text: str) -> str:
     """The text with a capital first letter."""
     return text[0].upper() + text[1:]
+
+
+def is_one_of(wanted: Sequence[str] | None, values: Iterable[str]) -> bool:
+    """Whether one of the values is wanted, in upper or lower case; without a filter, any is."""
+    folded = {value.casefold() for value in values}
+    return not wanted or any(each.casefold() in folded for each in wanted)

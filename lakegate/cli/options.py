@@ -59,3 +59,4 @@ ParentPaths: TypeAlias = Annotated[
         help="A file or folder with contracts to inherit from; by default the folder of the document, then the registry.",
     ),
 ]
+Filter: TypeAlias = Annotated[list[str] | None, Option(help="Only contracts with this label.", metavar="NAME")]

@@ -78,6 +78,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("plan data", "odf", "lakegate.features.odf.odf_settings:plan_data"),
     ("plan data", "tables", "lakegate.features.tables.table_description:plan_data"),
     ("proposals", "approve", "lakegate.features.proposals.proposal:approve_version"),
+    ("proposals", "decline", "lakegate.features.proposals.proposal:decline_version"),
     ("proposals", "withdraw", "lakegate.features.proposals.proposal:propose_withdrawal"),
     ("published plans", "external_validators", "lakegate.features.external_validators.external_rules:IN_PLANS"),
     ("published plans", "workflows", "lakegate.features.workflows.workflow_document:IN_PLANS"),

@@ -94,6 +94,7 @@ class Effect(StrEnum):
     WRITE_PLAN = "write a plan"
     PUBLISH = "publish a contract version"
     PROPOSE = "propose a contract version"
+    DECLINE_PROPOSAL = "decline a proposed contract version"
     RECORD = "append a record to the ledger"
     WRITE_DATASET = "change a dataset's lifecycle or subscriptions"
     REPLACE = "replace an object by what an erasure leaves of it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lakegate.base.errors import Problem
 from lakegate.base.extension_points import load_extension
 from lakegate.base.json_codec import OMITTED, UNWRITTEN, omit_default, select_fields
-from lakegate.base.text import join_words
+from lakegate.base.text import is_one_of, join_words
 from lakegate.base.timestamps import beginning_of
 from lakegate.contract.contract_model import COMMON, DATASET_KEY, NAMES
 from lakegate.gate.datasets.dataset_states import DatasetStatus
@@ -61,7 +61,7 @@ class DescribedVersion:
 
     def has(self, wanted: Mapping[str, Sequence[str] | None]) -> bool:
         """Whether it has labels, in upper or lower case: several values of one are alternatives."""
-        return all(_is_one_of(values, self.labels[name]) for name, values in wanted.items())
+        return all(is_one_of(values, self.labels[name]) for name, values in wanted.items())
 
     def is_of(self, statuses: Sequence[str] | None) -> bool:
         """Whether a dataset of it has one of the statuses; without a status, any."""
@@ -88,6 +88,11 @@ class ContractDocument(DescribedVersion):
     beside: tuple[VersionBeside, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
     """The versions that take effect later or judge what lands below other prefixes; beside the version in use alone."""
 
+    proposal: ProposedVersion | None = field(default=None, kw_only=True, metadata={OMITTED: True})
+    """By which it waits for approval; None: it is published."""
+    needs: tuple[tuple[str, str], ...] = field(default=(), kw_only=True, metadata=UNWRITTEN)
+    """As `Publication.needs`."""
+
     def notes(self) -> Iterator[str]:
         """A sentence about each version beside this one, which ends without a period."""
         for each in self.beside:
@@ -106,7 +111,7 @@ def described(
     versions = [
         each
         for each in sorted(snapshot.versions, key=lambda each: (each.contract, each.precedence))
-        if all(_is_one_of(values, _values(each, name)) for name, values in wanted.items())
+        if all(each.has_label(name, values) for name, values in wanted.items())
     ]
     states, prefixes = states_of(dependencies, versions), _by_dataset(snapshot)
     now = dependencies.moment
@@ -145,27 +150,34 @@ def versions_with(
 
 
 def document_in(
-    dependencies: Dependencies, snapshot: RegistrySnapshot, version: Publication, *, is_used: bool = False
+    dependencies: Dependencies,
+    snapshot: RegistrySnapshot,
+    version: Publication,
+    *,
+    is_used: bool = False,
+    proposal: Proposal | None = None,
 ) -> ContractDocument:
     """A version of a snapshot with its document; bytes that are no UTF-8 are escapes.
 
-    `is_used`: it is the one by which deliveries are judged, so that statuses decide, too.
+    `is_used`: it is the one by which deliveries are judged, so that statuses decide, too. `proposal`: whose version it is.
     """
     (one,) = described(dependencies, replace(snapshot, versions=(version,)), {})
     text = dependencies.read_lake(version.document).decode(errors="backslashreplace")
     used = (dependencies, snapshot, version)
     decisions, beside = (status_decisions(*used), versions_beside(*used)) if is_used else ((), ())
-    return select_fields(ContractDocument, one, text=text, decisions=decisions, beside=beside)
+    return select_fields(
+        ContractDocument,
+        one,
+        text=text,
+        decisions=decisions,
+        beside=beside,
+        proposal=proposal and proposed_version(proposal, dependencies.now),
+        needs=version.needs,
+    )
 
 
 def _values(version: Publication, name: str) -> tuple[str, ...]:
     return tuple(value for label, value in version.labels if label == name)
-
-
-def _is_one_of(wanted: Sequence[str] | None, values: Iterable[str]) -> bool:
-    """Whether a value is wanted; without a filter, any is."""
-    folded = {value.casefold() for value in values}
-    return not wanted or any(each.casefold() in folded for each in wanted)
 
 
 def _by_dataset(snapshot: RegistrySnapshot) -> defaultdict[tuple[str, str, str], list[str]]:

@@ -147,7 +147,7 @@ class StackFacade:
     def document(self, contract: str, version: str | None) -> ContractDocument:
         """A version of a contract, by default the one in use; in AWS also by the beginning of the contract's id.
 
-        The newest by the word `latest`.
+        The newest by the word `latest`. By its number also a version that is only proposed, and waits for approval.
         """
         from lakegate.gate.registry import named_contract  # noqa: PLC0415 - for this command alone
         from lakegate.gate.registry.version_in_use import version_in_use  # noqa: PLC0415 - likewise
@@ -156,15 +156,17 @@ class StackFacade:
         if version is None:
             used = version_in_use(self.dependencies, snapshot, contract)
             return published_contracts.document_in(self.dependencies, snapshot, used, is_used=True)
+        is_published = any((each.contract, each.version) == (contract, version) for each in snapshot.versions)
+        if not is_published and (proposal := self.dependencies.registry.proposal(contract, version)):
+            return published_contracts.document_in(self.dependencies, snapshot, proposal.publication, proposal=proposal)
         found = named_contract.chosen(snapshot, contract, None if version == named_contract.LATEST else version)
         return published_contracts.document_in(self.dependencies, snapshot, found)
 
     def parents(self, found: ContractDocument) -> Parents:
-        """The parents of a published version; in AWS those that it was published with."""
+        """The parents of a version; in AWS those that it was published or proposed with."""
         from lakegate.gate.registry.contract_versions import pinned_parents  # noqa: PLC0415 - likewise
 
-        version = self.dependencies.registry.contract(found.contract).by_number[found.version]
-        return pinned_parents(self.dependencies, version)
+        return pinned_parents(self.dependencies, found.needs)
 
     def publish(self, document: DocumentToPublish, confirm: Confirm | None) -> PublishedVersion | NewProposal:
         """Make a version valid, or propose it, once its effects are confirmed; None: they are. Raises PublicationRefused.

@@ -728,6 +728,23 @@ def test_an_approval_removes_its_proposal_with_what_it_writes(ports: Ports) -> N
     assert ports.ledger.blocks("_contracts/orders") == (record,)
 
 
+def test_a_declined_proposal_is_removed_with_its_record(ports: Ports) -> None:
+    """Another proposal than the declined one refuses both, and nothing is declined twice."""
+    ports.registry.propose(PROPOSAL, None)
+    record = replace(REPLAY, chain="_contracts/orders")
+    with pytest.raises(ConditionFailed) as refused:
+        ports.registry.decline(replace(PROPOSAL, proposer=BOB), record)
+    waiting, recorded = ports.registry.proposals(), ports.ledger.blocks("_contracts/orders")
+    ports.registry.decline(PROPOSAL, record)
+    with pytest.raises(ConditionFailed) as repeated:
+        ports.registry.decline(PROPOSAL, record)
+
+    assert (refused.value.reasons, waiting, recorded) == (("proposal",), (PROPOSAL,), ())
+    assert set(repeated.value.reasons) == {"proposal", "head", "event"}
+    assert ports.registry.proposals() == ()
+    assert ports.ledger.blocks("_contracts/orders") == (record,)
+
+
 def test_the_shelf_is_all_that_was_published(ports: Ports) -> None:
     """Versions with the plans of their datasets, and routes as they are now: what a person is shown."""
     newer = replace(PUBLICATION, version="1.1.0", document="contracts/b", plans=(("lines", "e" * 64),), routes=())

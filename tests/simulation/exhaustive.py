@@ -27,7 +27,7 @@ KEY = f"{PREFIX}day.csv"
 OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS, Effect.NOTE_ARRIVAL}
 """Effects of deliveries of several objects, which tests/simulation/parts.py plays."""
 OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.RESUME}
-PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
+PUBLISHING = {Effect.PROPOSE, Effect.DECLINE_PROPOSAL, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
 OF_NOTIFICATIONS = {
     Effect.NOTIFY,
     Effect.KEEP_CALLBACK,

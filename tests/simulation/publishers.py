@@ -222,7 +222,7 @@ def _is_compatible(env: Environment, before: Any, after: Any) -> bool:
     sides = []
     for each in (before, after):
         document = document_of(env.dependencies, each)
-        complete = Resolver(pinned_parents(env.dependencies, each)).complete
+        complete = Resolver(pinned_parents(env.dependencies, each.needs)).complete
         sides.append(read_version(document.text, published=True, complete=complete))
     return compare(*sides).ok
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lakegate.base.errors import InputError, Unanswered
-from lakegate.features.proposals.proposal import approve, propose
+from lakegate.features.proposals.proposal import approve, decline, propose
 from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.registry import publish_contract
@@ -24,12 +24,12 @@ from tests.simulation.environment import Environment
 from tests.simulation.stage import Fault
 from tests.unit.diff.builder import COLUMN, document
 
-CAROL, DAVE = "arn:aws:iam::123456789012:user/carol", "arn:aws:iam::123456789012:user/dave"
-WRITES = {Effect.PROPOSE, Effect.PUBLISH}
+CAROL, DAVE, EVE = (f"arn:aws:iam::123456789012:user/{name}" for name in ("carol", "dave", "eve"))
+WRITES = {Effect.PROPOSE, Effect.PUBLISH, Effect.DECLINE_PROPOSAL}
 """The effects that others see; documents and plans are read by nobody before."""
 FAULTS = (Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE)
-CASTS = ((ALICE, CAROL, BOB), (ALICE, DAVE, BOB))
-"""Two publishers and an approver; a publisher, somebody who adds a route, and an approver."""
+CASTS = ((ALICE, CAROL, BOB), (ALICE, DAVE, BOB), (ALICE, EVE, BOB))
+"""Two publishers and an approver; a publisher, somebody who adds a route, or who declines, and an approver."""
 
 
 def compiled(*names: str) -> CompiledContract:
@@ -51,6 +51,7 @@ class Office:
     def __init__(self) -> None:
         self.env = Environment()
         self.read: list[Proposal] = []
+        self.declined: list[Proposal] = []
         as_founder = replace(self.env.dependencies, identity=MemoryIdentity(DAVE))
         proposal = run(propose(as_founder, BASE), self.env.dependencies.clock)
         run(approve(self.by(BOB), BASE, proposal), self.env.dependencies.clock)
@@ -59,7 +60,8 @@ class Office:
         return replace(self.env.dependencies, identity=MemoryIdentity(person))
 
     def command(self, person: str) -> Steps[Any] | None:
-        """What a person does; None for the approver while nothing waits."""
+        """What a person does; None for the approver while nothing waits. No two people begin at the same time."""
+        self.env.dependencies.clock.sleep(1)
         if person in DOCUMENTS:
             return propose(self.by(person), DOCUMENTS[person])
         if person == DAVE:
@@ -67,13 +69,21 @@ class Office:
         found = self.env.dependencies.registry.proposal("shop", "1.1.0")
         if found is None:
             return None
+        if person == EVE:
+            self.declined.append(found)
+            return decline(self.by(person), found, "no owner")
         self.read.append(found)
         return approve(self.by(person), BY_ADDRESS[found.publication.document], found)
 
     def hold(self) -> None:
-        """Whatever is valid was proposed by one person, read and approved by another, and is recorded once with both."""
+        """Whatever is valid was proposed by one person, read and approved by another, and is recorded once with both.
+
+        What was declined was read by who declined it, is recorded once, and neither waits nor is valid.
+        """
         blocks = self.env.dependencies.ledger.blocks("_contracts/shop")
-        records = [each for each in blocks if isinstance(each, Record) and each.content["version"] == "1.1.0"]
+        of_version = [each for each in blocks if isinstance(each, Record) and each.content["version"] == "1.1.0"]
+        records = [each for each in of_version if each.kind == "publication"]
+        declined = [each for each in of_version if each.kind == "decline-version"]
         valid = [each for each in self.env.dependencies.registry.contract("shop").versions if each.version == "1.1.0"]
         approved = {(BOB, each.proposer, each.publication.document) for each in self.read}
 
@@ -81,6 +91,13 @@ class Office:
         for each in records:
             assert (each.actor, each.content["proposed_by"], each.content["document"]) in approved
             assert each.actor != each.content["proposed_by"]
+        assert [(each.actor, each.content["document"]) for each in declined] in (
+            [],
+            [(EVE, each.publication.document) for each in self.declined],
+        )
+        if declined and not valid:
+            waits = self.env.dependencies.registry.proposal("shop", "1.1.0")
+            assert waits is None or waits.digest not in {each.digest for each in self.declined}
 
 
 class Person:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from lakegate.base.json_codec import select_fields
 from lakegate.base.text import plural
@@ -13,7 +13,7 @@ from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, facade_command
 from lakegate.cli.contracts.plan_command import plan_in_words
-from lakegate.cli.options import NamedContract
+from lakegate.cli.options import Filter, NamedContract
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import COMMON, Dataset, Field, Shape
 from lakegate.contract.semantic_versions import major
@@ -24,9 +24,6 @@ from lakegate.plan.plan import Plan
 
 if TYPE_CHECKING:
     from lakegate.library.stack import StackFacade
-
-Filter: TypeAlias = Annotated[list[str] | None, Option(help="Only contracts with this label.", metavar="NAME")]
-
 
 COLUMNS_OF_LIST: Final = ("name", "owner", "version", "status", "line", "delivered from", "contract")
 COLUMNS: Final = ("column", "type", "required", "key", "classification", "description")
@@ -90,7 +87,7 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     nothing = "No published contract has these labels and this status."
     if found.is_empty:
         nothing = "No contract is published yet: lakegate publish FILE"
-    table = Grid(COLUMNS_OF_LIST, _rows(found), is_wide=False)
+    table = Grid(COLUMNS_OF_LIST, _rows(found), unbroken=("version", "line", "contract"))
     return CommandResult(found, [table if found.contracts else nothing])
 
 
@@ -128,6 +125,8 @@ def show(
 ) -> CommandResult[ContractDocument | ContractColumns | ResolvedContract]:
     """Print a published contract document as it was published, what it resolves to, or its columns.
 
+    By its number also a version that is only proposed, and waits for approval (`lakegate proposals`).
+
     Example: lakegate show brazil-se-weather 1.0.0
     """
     there.refuse(resolved=resolved, columns=columns)
@@ -148,7 +147,13 @@ def show(
 
 
 def _note(name: str, found: ContractDocument) -> None:
-    """Say on standard error which versions take effect later, or judge something else."""
+    """Say on standard error which versions take effect later, or judge something else, and whether it is published."""
+    if found.proposal is not None:
+        of = found.proposal
+        until = "has expired" if of.expired else f"waits for approval until {of.expires_at[:16]}"
+        terminal.note(
+            f"lakegate: this is no published version, but proposal {of.proposal[:12]} of {of.proposer}, which {until}"
+        )
     for other, note in zip(found.beside, found.notes(), strict=True):
         terminal.note(f"lakegate: this is {found.version}; {note}: lakegate show {name} {other.version}")
 

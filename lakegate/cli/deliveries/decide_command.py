@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from lakegate.aws.open_stack import DEFAULT_STACK, open_deployed
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import load_extension
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import quote
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.cli.click_commands import Argument, Option
@@ -28,7 +30,7 @@ from lakegate.gate.person_decisions import (
     WantedRestoration,
     WantedWaiver,
 )
-from lakegate.gate.registry.registry_rows import PROPOSALS
+from lakegate.gate.registry.registry_rows import PROPOSALS, Proposal
 from lakegate.gate.registry.withdraw_version import Withdrawal
 from lakegate.library.described_deliveries import (
     SHORT_ID,
@@ -39,7 +41,7 @@ from lakegate.library.described_deliveries import (
     in_utc,
 )
 from lakegate.library.published_contracts import ConfirmApproval, PublicationEffects, PublishedVersion, RefusedNumber
-from lakegate.library.stack import StackFacade, open_stack
+from lakegate.library.stack import RemoteStack, StackFacade, open_stack
 from lakegate.lints.linter import LintReport
 from lakegate.verdict.verdict import ACCEPTING
 
@@ -73,24 +75,72 @@ def _exit_code(found: AnsweredDelivery | WaivedDelivery, *, accepts: bool) -> Wa
     return WaitExit.ACCEPTED if accepts is (found.verdict in ACCEPTING) else WaitExit.REJECTED
 
 
+VERSION: Final = re.compile(r"@[0-9]+\.[0-9]+\.[0-9]+$", re.ASCII)
+"""The end of a contract version's name; what is named otherwise is a delivery."""
+NOT_OVER_HTTP: Final = (
+    "--api and --contract are for deliveries: a contract version is approved or declined with rights in the account"
+)
+DeliveryOrVersion: TypeAlias = Annotated[
+    str,
+    Argument(
+        metavar="DELIVERY|CONTRACT@VERSION",
+        help="A workload's id, the beginning of one, or a landing key; or the proposed version.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclinedVersion:
+    """A proposed contract version that was declined."""
+
+    proposal: str
+    contract: str
+    version: str
+    status: str
+    proposer: str
+    reason: str
+
+
 @facade_command
 def decline(
     there: StackFacade,
-    workload: Delivery,
+    name: DeliveryOrVersion,
     *,
     reason: Annotated[str, Option(help="Why; it is a reason of the rejection.")],
     contract: ApiContract = None,
-) -> CommandResult[AnsweredDelivery]:
-    """Reject a judged delivery that waits for approval or for its date. It is idempotent.
+) -> CommandResult[AnsweredDelivery | DeclinedVersion]:
+    """Reject a judged delivery that waits for approval or for its date, or decline a proposed contract version.
+
+    It is idempotent.
 
     The delivery goes into quarantine, with your ARN and the reason before what its judgement says. To let it be published:
     lakegate approve. With --api it takes a workload's whole id, and the next sweep moves the delivery.
 
     Example: lakegate decline orders/day.csv --reason "the totals are those of last month"
 
-    Exit code: 0 rejected, 2 it does not wait for an answer, 3 declined, and not yet moved.
+    Example: lakegate decline brazil-se-weather@1.1.0 --reason "the owner is missing"
+
+    Of a contract version the proposal is removed (`lakegate proposals`), and the ledger records who declined it and why
+    (`lakegate log _contracts/CONTRACT`). It can be proposed again.
+
+    Exit code: 0 rejected or declined, 2 it does not wait for an answer, 3 declined, and not yet moved.
     """
-    return _answered(there, workload, contract, WantedDecline("decline", reason))
+    if not VERSION.search(name):
+        return _answered(there, name, contract, WantedDecline("decline", reason))
+    if contract is not None:
+        raise InputError(NOT_OVER_HTTP)
+
+    def in_aws(dependencies: Dependencies) -> CommandResult[DeclinedVersion]:
+        proposal: Proposal = load_extension(PROPOSALS, "decline")(dependencies, name, reason)
+        found = select_fields(DeclinedVersion, proposal, proposal.publication, proposal=proposal.digest, reason=reason)
+        return CommandResult(
+            found, [f"Declined: {found.contract} {found.version}, proposed by {found.proposer}: {reason}."]
+        )
+
+    def over_http(_: RemoteStack) -> CommandResult[DeclinedVersion]:
+        raise InputError(NOT_OVER_HTTP)
+
+    return there.perform(in_aws, over_http)
 
 
 @facade_command
@@ -158,8 +208,6 @@ def standing_decided(
 # ---- `lakegate approve` ----
 
 
-VERSION: Final = re.compile(r"@[0-9]+\.[0-9]+\.[0-9]+$", re.ASCII)
-"""The end of a contract version's name; what is named otherwise is a delivery."""
 ApproveVersion: TypeAlias = Callable[
     [Dependencies, str, str | None, ConfirmApproval], tuple[bytes, PublishedVersion] | Withdrawal
 ]
@@ -168,13 +216,7 @@ ApproveVersion: TypeAlias = Callable[
 
 @command
 def approve(  # noqa: PLR0913 - a command has these options
-    name: Annotated[
-        str,
-        Argument(
-            metavar="DELIVERY|CONTRACT@VERSION",
-            help="A workload's id, the beginning of one, or a landing key; or the proposed version.",
-        ),
-    ],
+    name: DeliveryOrVersion,
     *,
     proposal: Annotated[
         str | None,
@@ -214,9 +256,7 @@ def approve(  # noqa: PLR0913 - a command has these options
         with open_stack(stack, local=local, api=api) as there:
             return _answered(there, name, contract, WantedApproval("approve"))
     if api or contract is not None:
-        raise InputError(
-            "--api and --contract are for deliveries: a contract version is approved with rights in the account"
-        )
+        raise InputError(NOT_OVER_HTTP)
     with open_deployed(stack, local=local) as there:
         return _approved_version(there.dependencies(), name, proposal, yes=yes, as_json=as_json)
 

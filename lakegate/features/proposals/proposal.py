@@ -6,12 +6,18 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.errors import ConditionFailed, InputError, TransactionConflict
+from lakegate.base.json_codec import encode, select_fields
 from lakegate.base.text import quote
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ledger.blocks import contract_chain, event_id
+from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, is_one_line, record_at_head
+from lakegate.gate.ledger.record_contents import DeclineVersionContent
+from lakegate.gate.person_decisions import LONGEST_REASON
 from lakegate.gate.registry.contract_versions import (
     ANOTHER_CONTENT,
+    CHANGED_PROPOSAL,
     CompiledContract,
     publication_of,
     published_by,
@@ -27,6 +33,7 @@ from lakegate.gate.registry.publish_contract import (
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Proposal, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading_its_routes
 from lakegate.gate.registry.withdraw_version import Withdrawal, planned_withdrawal, withdraw
+from lakegate.gate.table import ConditionName
 from lakegate.library.published_contracts import (
     ConfirmApproval,
     PublicationEffects,
@@ -38,6 +45,7 @@ from lakegate.library.published_contracts import (
 # ---- Publishing by two people ----
 # 1. The publisher writes document and plans, and a proposal that names them. Nothing refers to it.
 # 2. The approver compiles the document again. One transaction writes version and routes, removes the proposal and records both.
+#    Or the approver declines it: one transaction removes the proposal and records that, with the reason.
 #
 # The transaction needs the very proposal that was read, and the contract as it was when it was proposed.
 
@@ -147,6 +155,35 @@ def approve_withdrawal(dependencies: Dependencies, proposal: Proposal) -> Steps[
     return (yield from withdraw(dependencies, of.contract, of.version, proposal))
 
 
+DECLINE: Final = "decline-version"
+"""The kind of the record."""
+
+
+def decline(dependencies: Dependencies, proposal: Proposal, reason: str) -> Steps[None]:
+    """Remove a proposal, whosever it is, and record who does and why. Idempotent.
+
+    Raises InputError for a text that is no reason, and where another proposal stands in its place.
+    """
+    if not (reason and is_one_line(reason)):
+        raise InputError(f"the reason to decline a proposal is one line of at most {LONGEST_REASON} characters")
+    of = proposal.publication
+    chain = contract_chain(of.contract)
+    content = encode(select_fields(DeclineVersionContent, of, proposed_by=proposal.proposer, reason=reason))
+    event = event_id(DECLINE, chain, proposal.digest)
+    for _ in range(TRIES_OF_COMMIT):
+        record = record_at_head(dependencies, DECLINE, chain, content, event)
+        try:
+            yield from perform(Effect.DECLINE_PROPOSAL, dependencies.registry.decline, proposal, record)
+        except ConditionFailed as refused:
+            if ConditionName.EVENT in refused.reasons:
+                return
+            if ConditionName.PROPOSAL in refused.reasons:
+                raise InputError(CHANGED_PROPOSAL) from None
+            continue
+        return
+    raise TransactionConflict
+
+
 def _refuse_unusable(dependencies: Dependencies, proposal: Proposal, what: str, again: str) -> None:
     """Raise InputError where the caller is not known to be another person than the proposer, and after the time to approve."""
     reason = not_apart(proposal.proposer, dependencies.identity.caller())
@@ -204,6 +241,13 @@ def approve_version(
     return body, published_version(dependencies, published, change)
 
 
+def decline_version(dependencies: Dependencies, name: str, reason: str) -> Proposal:
+    """Decline the proposal of CONTRACT@VERSION, and return it. Raises InputError as `decline`, and where there is none."""
+    proposal = _named(dependencies, name, None)
+    dependencies.run(decline(dependencies, proposal, reason))
+    return proposal
+
+
 def _named(dependencies: Dependencies, name: str, digest: str | None) -> Proposal:
     """The proposal of CONTRACT@VERSION, of this digest or the beginning of it. Raises InputError where there is none."""
     contract, _, version = name.rpartition("@")
@@ -211,7 +255,10 @@ def _named(dependencies: Dependencies, name: str, digest: str | None) -> Proposa
     if proposal is None:
         is_published = version in dependencies.registry.contract(contract).by_number
         also = ": that version is published" if is_published else ""
-        raise InputError(f"no proposal of {quote(name)} waits for approval{also} (`lakegate proposals`)")
+        raise InputError(
+            f"no proposal of {quote(name)} waits for approval{also} (`lakegate proposals`; `lakegate log _contracts/CONTRACT`"
+            " has what was declined)"
+        )
     if digest is not None and (not digest or not proposal.digest.startswith(digest)):
         raise InputError(f"the proposal of {quote(name)} is {proposal.digest[:12]} now: read it before you approve it")
     return proposal

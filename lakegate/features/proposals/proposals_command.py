@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lakegate.cli.command_runner import CommandResult, gate_command
@@ -22,7 +23,7 @@ class ProposedVersions:
 def proposals(
     dependencies: Dependencies,
 ) -> CommandResult[ProposedVersions]:
-    """List the contract versions that wait for approval, with who proposed them.
+    """List the contract versions that wait for approval, with who proposed them, and how to read, approve and decline them.
 
     Example: lakegate proposals
     """
@@ -41,4 +42,16 @@ def proposals(
         for proposal in listed.proposals
     )
     table = Grid(("contract", "version", "status", "proposal", "until", "proposer"), rows)
-    return CommandResult(listed, [table if found else "No contract version waits for approval."])
+    if not found:
+        return CommandResult(listed, ["No contract version waits for approval."])
+    return CommandResult(listed, (table, *_commands(listed.proposals)))
+
+
+def _commands(proposals: tuple[ProposedVersion, ...]) -> Iterator[str]:
+    """The commands that read, approve and decline the oldest proposal that has not expired."""
+    first = next((each for each in proposals if not each.expired), proposals[0])
+    name = f"{first.contract}@{first.version}"
+    yield f"Read it:     lakegate show {first.contract} {first.version}"
+    if not first.expired:
+        yield f"Approve it:  lakegate approve {name} --proposal {first.proposal[:SHORT]}"
+    yield f'Decline it:  lakegate decline {name} --reason "…"'

@@ -43,6 +43,20 @@ class PublicationContent:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclineVersionContent:
+    """The content of a record: a person declined a proposed contract version, or its withdrawal."""
+
+    version: NotEmpty
+    status: NotEmpty
+    """That it would have got; `withdrawn` for a withdrawal."""
+    document: NotEmpty
+    """Key of the document in the lake bucket: contracts/<SHA-256>."""
+    proposed_by: Annotated[str, Pattern("(arn:|https://)[!-~]+")]
+    """ARN of the proposer."""
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
 class FollowingStatus:
     """A change of the status that follows by its date."""
 
@@ -326,6 +340,7 @@ class WatermarkContent:
 
 CONTENTS: Final[Mapping[str, RecordContent]] = {
     "publication": RecordContent(PublicationContent, ("version", "status")),
+    "decline-version": RecordContent(DeclineVersionContent, ("version", "reason")),
     **{kind: record for decision in PERSON_DECISIONS.values() for kind, record in decision.records.items()},
     "lifecycle": RecordContent(LifecycleContent, ("act", "status")),
     "erasure": RecordContent(ErasureContent, ("workload", "rows", "reason")),

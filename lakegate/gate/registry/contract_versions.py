@@ -40,11 +40,11 @@ def newest_release(snapshot: RegistrySnapshot, number: int) -> Publication | Non
     return max(found, key=lambda each: each.precedence, default=None)
 
 
-def pinned_parents(dependencies: Dependencies, publication: Publication) -> Parents:
-    """The parents that a version was published with."""
+def pinned_parents(dependencies: Dependencies, needs: tuple[tuple[str, str], ...]) -> Parents:
+    """The parents that a version was published with; `needs`: of its publication."""
     from lakegate.inheritance.inherited_documents import parents_by_name  # noqa: PLC0415 - what compiles contracts, for documents that inherit alone
 
-    return parents_by_name({name: dependencies.read_lake(key) for name, key in publication.needs})
+    return parents_by_name({name: dependencies.read_lake(key) for name, key in needs})
 
 
 # ---- Files of a contract version in the lake ----
@@ -84,6 +84,7 @@ MAX_CHILDREN = 1_000
 MAX_TRIES = 20
 """Repetitions of a decision because somebody else has written the contract."""
 ANOTHER_CONTENT = "this version is published with another content: give the changed one a new number"
+CHANGED_PROPOSAL = "the proposal was changed since it was read: read it again (lakegate proposals)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ def _write(
         if ConditionName.VERSION in refused.reasons:
             raise InputError(ANOTHER_CONTENT) from None
         if ConditionName.PROPOSAL in refused.reasons:
-            raise InputError("the proposal was changed since it was read: read it again (lakegate proposals)") from None
+            raise InputError(CHANGED_PROPOSAL) from None
         raise InputError("the prefix belongs to another contract or dataset") from None
 
 
@@ -256,7 +257,7 @@ def read_published(dependencies: Dependencies, publication: Publication) -> Cont
 
     text = dependencies.read_lake(publication.document)
     try:
-        inherited = Resolver(pinned_parents(dependencies, publication))
+        inherited = Resolver(pinned_parents(dependencies, publication.needs))
         return read_version(text, published=True, complete=inherited.complete)
     except ContractError as error:
         raise InputError(f"the published version {publication.version} cannot be read any more: {error}") from error

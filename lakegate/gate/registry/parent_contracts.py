@@ -44,7 +44,7 @@ def parent_in_force(snapshot: RegistrySnapshot, number: int, at: str) -> Publica
 def document_of(dependencies: Dependencies, publication: Publication) -> ParentDocument:
     """The document of a published version, with the parents that it was published with."""
     text = dependencies.read_lake(publication.document)
-    return ParentDocument(text, pinned_parents(dependencies, publication), is_published=True)
+    return ParentDocument(text, pinned_parents(dependencies, publication.needs), is_published=True)
 
 
 def identity(text: bytes) -> tuple[str, str]:
@@ -73,7 +73,7 @@ def parents_of(
     A contract that is neither among the publisher's `own` nor shared with the document's is not found.
     """
     if before is not None:
-        return pinned_parents(dependencies, before)
+        return pinned_parents(dependencies, before.needs)
     contract, _ = identity(text)
 
     def find(parent: str, number: int) -> ParentDocument | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from lakegate.base.errors import Problem
 from lakegate.base.json_codec import EXTENSIONS, UNWRITTEN, digest, omit_default
+from lakegate.base.text import is_one_of
 from lakegate.contract.contract_model import COMMON, full_dataset_name
 from lakegate.contract.semantic_versions import Precedence, major, precedence
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
@@ -101,6 +103,10 @@ class Publication(NumberedVersion):
     def is_open_to(self, contract: str, own: tuple[str, ...]) -> bool:
         """Whether a contract, whose publisher may use `own`, may refer to this one: it is the same, own, or shared with it."""
         return self.contract == contract or are_named(own, self.contract) or are_named(self.shared_with, contract)
+
+    def has_label(self, name: str, wanted: Sequence[str] | None) -> bool:
+        """Whether it has a label with one of the values, in upper or lower case; without values, any has."""
+        return is_one_of(wanted, (value for label, value in self.labels if label == name))
 
     @property
     def datasets(self) -> list[str]:

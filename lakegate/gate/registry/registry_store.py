@@ -202,6 +202,14 @@ class Registry:
         base = CheckRow(_contract_key(publication.contract), at_revision(proposal.base), ConditionName.CONTRACT)
         self.table.transact([Put(row, _if_unchanged(seen), ConditionName.PROPOSAL), base])
 
+    def decline(self, proposal: Proposal, record: Record) -> None:
+        """Remove a proposal and append the record of that, in one transaction.
+
+        Raises ConditionFailed with the reason `proposal`, if it is not there any more, and as `Ledger.append`.
+        """
+        key = _proposal_key(proposal.publication.contract, proposal.publication.version)
+        self.table.transact([Delete(key, _if_unchanged(proposal), ConditionName.PROPOSAL), *record_writes(record)])
+
     def proposal(self, contract: str, version: str) -> Proposal | None:
         """The proposal of a version; strongly consistent."""
         return read_row(self.table, _proposal_key(contract, version), _proposal)

@@ -258,7 +258,10 @@ policies that are attached by the policy's own resource, objects that a bucket's
 
 
 def test_publisher_and_approver_have_different_rights(built: Path) -> None:
-    """With RequireApproval a publisher writes proposals alone, an approver everything else, also with both policies."""
+    """With RequireApproval a publisher writes proposals alone, an approver everything else, also with both policies.
+
+    A proposal is declined, which deletes it, by who may approve it.
+    """
     stack = Stack.read(built, RequireApproval="yes")
     documents = {name: each["PolicyDocument"] for name, each in stack.resources("AWS::IAM::ManagedPolicy").items()}
     keys = {
@@ -279,6 +282,12 @@ def test_publisher_and_approver_have_different_rights(built: Path) -> None:
         ]
         for who, names in held.items()
     }
+    declined = Call(
+        "dynamodb:DeleteItem",
+        stack.resolve({"Fn::GetAtt": ["RegistryTable", "Arn"]}),
+        {"dynamodb:LeadingKeys": [keys["RegistryTable"][0]]},
+    )
+    may_decline = [who for who, names in held.items() if all(allowed_by([documents[n] for n in names], [declined]))]
     valid = [*keys["RegistryTable"][1:], *keys["LedgerTable"][:2]]
     reads = [
         Call("dynamodb:Query", stack.resolve({"Fn::GetAtt": ["LedgerTable", "Arn"]}), {"dynamodb:LeadingKeys": [key]})
@@ -286,6 +295,7 @@ def test_publisher_and_approver_have_different_rights(built: Path) -> None:
     ]
 
     assert may == {"publisher": [keys["RegistryTable"][0]], "approver": valid, "both": valid}
+    assert may_decline == ["approver", "both"]
     for names in held.values():
         assert allowed_by([documents[name] for name in names], reads) == [True, True, False]
 

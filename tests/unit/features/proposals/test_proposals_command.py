@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -103,3 +105,92 @@ def test_an_approver_is_shown_the_changes(lakegate: Lakegate, signed_in: Callabl
     assert again.startswith("Published shop 1.0.0")
     assert machine["version"] == "1.0.1"
     assert "that version is published" in str(repeated.exception)
+
+
+def test_an_approver_reads_what_is_proposed(lakegate: Lakegate, signed_in: Callable[[str], None]) -> None:
+    """`show` has the proposed document and says what it is; `diff` compares with it; `proposals` ends with commands."""
+    lakegate.ok("publish", lakegate.contract())
+    signed_in(BOB)
+    first = lakegate("show", "shop", "1.0.0")
+    lakegate.ok("approve", "shop@1.0.0", "--yes")
+    signed_in(ALICE)
+    path = lakegate.contract("1.0.1", Shop="Store")
+    lakegate.ok("publish", path)
+    signed_in(BOB)
+    shown, document, columns, resolved = (
+        lakegate("show", "shop", "1.0.1", *options)
+        for options in ((), ("--json",), ("--columns",), ("--resolved", "--json"))
+    )
+    (waiting,) = lakegate.json("proposals")["proposals"]
+    short = waiting["proposal"][:12]
+
+    assert first.exit_code == 0
+    assert first.stderr.startswith("lakegate: this is no published version, but proposal ")
+    assert shown.stdout == Path(path).read_text()
+    assert shown.stderr == (
+        f"lakegate: this is no published version, but proposal {short} of {ALICE}, which waits for approval until"
+        f" {waiting['expires_at'][:16]}\n"
+    )
+    assert json.loads(document.stdout)["proposal"] == waiting
+    assert "proposal" not in lakegate.json("show", "shop", "1.0.0")
+    assert columns.stdout.startswith("Store 1.0.1\n")
+    assert list(json.loads(resolved.stdout)["resolved"]) == ["orders"]
+    assert lakegate.ok("diff", "shop", "shop@1.0.1").endswith("The changes need PATCH, and 1.0.0 → 1.0.1 is enough.\n")
+    assert lakegate.ok("proposals").splitlines()[-3:] == [
+        "Read it:     lakegate show shop 1.0.1",
+        f"Approve it:  lakegate approve shop@1.0.1 --proposal {short}",
+        'Decline it:  lakegate decline shop@1.0.1 --reason "…"',
+    ]
+
+
+def test_a_proposal_is_declined_with_a_reason(lakegate: Lakegate, signed_in: Callable[[str], None]) -> None:
+    """It is gone, the ledger has who declined what and why, and it can be proposed again."""
+    lakegate.ok("publish", lakegate.contract())
+    (waiting,) = lakegate.json("proposals")["proposals"]
+    signed_in(BOB)
+    two_lines = lakegate("decline", "shop@1.0.0", "--reason", "no\nowner")
+    of_api = lakegate("decline", "shop@1.0.0", "--reason", "no owner", "--contract", "shop")
+    output = lakegate.ok("decline", "shop@1.0.0", "--reason", "no owner")
+    again = lakegate("decline", "shop@1.0.0", "--reason", "no owner")
+    late = lakegate("approve", "shop@1.0.0", "--yes")
+    record = lakegate.json("log", "_contracts/shop")["blocks"][0]
+    signed_in(ALICE)
+    lakegate.ok("publish", lakegate.contract())
+    signed_in(BOB)
+    declined = lakegate.json("decline", "shop@1.0.0", "--reason", "still none")
+    kinds = [each["kind"] for each in lakegate.json("log", "_contracts/shop")["blocks"]]
+
+    assert str(two_lines.exception) == "the reason to decline a proposal is one line of at most 500 characters"
+    assert "--contract are for deliveries" in str(of_api.exception)
+    assert output == f"Declined: shop 1.0.0, proposed by {ALICE}: no owner.\n"
+    assert str(again.exception).startswith("no proposal of `shop@1.0.0` waits for approval")
+    assert str(late.exception) == str(again.exception)
+    assert (record["kind"], record["actor"]) == ("decline-version", BOB)
+    assert record["content"] == {
+        "document": waiting["document"],
+        "proposed_by": ALICE,
+        "reason": "no owner",
+        "status": "active",
+        "version": "1.0.0",
+    }
+    assert (declined["contract"], declined["version"], declined["reason"]) == ("shop", "1.0.0", "still none")
+    assert kinds == ["decline-version", "decline-version"]
+    assert lakegate.json("contracts")["contracts"] == []
+
+
+def test_a_declined_withdrawal_leaves_the_version(lakegate: Lakegate, signed_in: Callable[[str], None]) -> None:
+    """A proposal to take a version back is declined as one to publish; the version stays in force."""
+    for version in ("1.0.0", "1.1.0"):
+        signed_in(ALICE)
+        lakegate.ok("publish", lakegate.contract(version))
+        signed_in(BOB)
+        lakegate.ok("approve", f"shop@{version}", "--yes")
+    signed_in(ALICE)
+    lakegate.ok("withdraw", "shop@1.1.0")
+    signed_in(BOB)
+    lakegate.ok("decline", "shop@1.1.0", "--reason", "it is right")
+    record = lakegate.json("log", "_contracts/shop")["blocks"][0]
+
+    assert (record["kind"], record["content"]["status"]) == ("decline-version", "withdrawn")
+    assert lakegate.json("show", "shop")["version"] == "1.1.0"
+    assert lakegate.ok("proposals") == "No contract version waits for approval.\n"

@@ -459,7 +459,7 @@ def test_a_text_that_is_no_document_has_no_pins() -> None:
     assert referred_of(env.dependencies, b"a: [").parents("acme", 1) is not None
     assert referred_of(env.dependencies, b"a: [").parents("acme", 2) is None
     (version,) = env.dependencies.registry.contract("acme").versions
-    assert pinned_parents(env.dependencies, version)("acme", 1) is None
+    assert pinned_parents(env.dependencies, version.needs)("acme", 1) is None
 
 
 def test_a_new_line_waits_for_the_notice_period_that_a_parent_promises() -> None:
