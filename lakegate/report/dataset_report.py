@@ -107,6 +107,8 @@ class DatasetHistory:
     name: str = ""
     """Of its contract; empty where the document has none."""
     owner: str = ""
+    not_current: tuple[tuple[Verdict, str], ...] = ()
+    """Of accepted deliveries that are not current, and not among `deliveries`: verdict, and `superseded` or `recalled`."""
 
     @property
     def title(self) -> str:
@@ -121,8 +123,17 @@ class DatasetHistory:
         return found[:MAX_ANOMALIES]
 
     def counted(self, verdict: Verdict) -> int:
-        """Deliveries with a verdict."""
-        return sum(delivery.verdict is verdict for delivery in self.deliveries)
+        """Deliveries with a verdict, also those that are not current."""
+        return sum(
+            each is verdict for each in (*(one.verdict for one in self.deliveries), *(v for v, _ in self.not_current))
+        )
+
+    def told(self, verdict: Verdict, word: str) -> str:
+        """The number of deliveries with a verdict, and of those that are not current: `3 accepted, 2 of them superseded`."""
+        out = Counter(why for each, why in self.not_current if each is verdict)
+        return ", ".join(
+            [f"{self.counted(verdict):,} {word}", *(f"{n:,} of them {why}" for why, n in sorted(out.items()))]
+        )
 
     @property
     def ages(self) -> list[tuple[ReportedDelivery, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from types import MappingProxyType
@@ -20,9 +20,22 @@ NEWEST: Final = 10
 """Deliveries of a dataset that the overview describes."""
 SHOWN: Final = 3
 """Broken rules, and anomalies, of a delivery that are shown."""
-LETTERS: Final = {Verdict.ACCEPTED: "A", Verdict.ACCEPTED_WITH_WARNINGS: "W", Verdict.REJECTED: "R"}
-"""Verdicts in a row of letters."""
-LEGEND: Final = "Verdicts, the newest first: A accepted, W accepted with warnings, R rejected."
+LETTERS: Final = {
+    Verdict.ACCEPTED.value: "A",
+    Verdict.ACCEPTED_WITH_WARNINGS.value: "W",
+    Verdict.REJECTED.value: "R",
+    "superseded": "S",
+    "recalled": "X",
+}
+"""Verdicts in a row of letters, and by what an accepted delivery is not current."""
+LEGEND: Final = (
+    "Verdicts, the newest first: A accepted, W accepted with warnings, R rejected; accepted, and not current: S superseded,"
+    " X recalled."
+)
+ATTENTION: Final = (
+    "Those that need attention are the first: overdue, the newest delivery rejected, accepted with warnings or unusual, or an"
+    " open cause."
+)
 TWO_DIGITS: Final = 10
 """Percent, below which a share has two significant digits."""
 NO_PAGES: Final[Mapping[str, str]] = MappingProxyType({})
@@ -80,6 +93,10 @@ class DatasetSummary:
     """Of the chain of the dataset, that this is of; -1: no delivery has ended."""
     anomalies: tuple[str, ...] = omit_default(())
     """What is unusual of the newest delivery, in words, at most three; absent: nothing."""
+    not_current: tuple[str, ...] = omit_default(())
+    """Of the deliveries of `verdicts`, `superseded` or `recalled`, else empty; absent: all accepted ones are current."""
+    newest: str = omit_default("")
+    """The workload of the newest delivery; absent: none has ended."""
 
     @property
     def title(self) -> str:
@@ -88,7 +105,7 @@ class DatasetSummary:
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The open causes; without a channel that was notified, the rules that keep the newest delivery from being accepted.
+        """The open causes; without a channel that was notified, the rules that the newest delivery broke or that warned of it.
 
         Then what is unusual of it.
         """
@@ -110,9 +127,31 @@ class DatasetSummary:
         return f"{percent:.2g} %" if 0 < percent < TWO_DIGITS else f"{percent:.0f} %"
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """Why it needs attention, in the words of the sentence about all datasets; empty: it needs none.
+
+        Whatever is `open` has one of them.
+        """
+        is_warned = self.verdicts[:1] == (Verdict.ACCEPTED_WITH_WARNINGS,)
+        holds = (
+            ("overdue", self.missed),
+            ("with a rejected newest delivery", self.is_rejected),
+            ("with warnings about the newest delivery", is_warned),
+            ("with open causes", bool(self.causes)),
+            ("with an unusual newest delivery", bool(self.anomalies)),
+        )
+        return tuple(word for word, is_so in holds if is_so)
+
+    @property
     def attention(self) -> bool:
-        """Whether a person should look at it."""
-        return self.missed or self.is_rejected or bool(self.open)
+        """Whether it needs attention."""
+        return bool(self.needs)
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """Of the newest deliveries by what they are not current, else their verdicts."""
+        out = self.not_current or ("",) * len(self.verdicts)
+        return tuple(word or verdict.value for word, verdict in zip(out, self.verdicts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +163,12 @@ class DatasetsOverview:
     datasets: tuple[DatasetSummary, ...]
 
     def by_urgency(self) -> list[DatasetSummary]:
-        """The datasets as people read them: first those that need somebody, last the retired ones."""
+        """The datasets as people read them: first those that need attention, last the retired ones."""
         return sorted(self.datasets, key=lambda each: (each.status == "retired", not each.attention, each.dataset))
 
     def in_words(self) -> str:
         """The counts in a sentence."""
-        counts = Counter(
-            word
-            for each in self.datasets
-            for word, holds in (
-                ("overdue", each.missed),
-                ("with a rejected newest delivery", each.is_rejected),
-                ("with open causes", bool(each.causes)),
-                ("with an unusual newest delivery", bool(each.anomalies)),
-            )
-            if holds
-        )
+        counts = Counter(word for each in self.datasets for word in each.needs)
         told = ", ".join(f"{count:,} {word}" for word, count in counts.items())
         return f"{plural(len(self.datasets), 'dataset')}: {told or 'none needs attention'}."
 
@@ -150,23 +179,26 @@ def minute(at: str | None) -> str:
 
 
 class _Letters(NamedTuple):
-    """Equal verdicts in succession."""
+    """Equal outcomes in succession."""
 
-    verdict: str
+    style: str
     text: str
 
 
-def letters(verdicts: Iterable[Verdict]) -> str:
-    """The verdicts as letters, the newest first."""
-    return "".join(LETTERS[each] for each in verdicts)
+def letters(outcomes: Iterable[str]) -> str:
+    """The outcomes of deliveries as letters, the newest first."""
+    return "".join(LETTERS[each] for each in outcomes)
 
 
-def _grouped(verdicts: Iterable[Verdict]) -> list[_Letters]:
-    return [_Letters(verdict.value, letters(each)) for verdict, each in groupby(verdicts)]
+def _grouped(outcomes: Iterable[str]) -> list[_Letters]:
+    verdicts = {each.value for each in Verdict}
+    return [_Letters(outcome if outcome in verdicts else "dim", letters(each)) for outcome, each in groupby(outcomes)]
 
 
-def render_overview(found: DatasetsOverview, pages: Mapping[str, str] = NO_PAGES) -> str:
-    """The page. `pages`: of each dataset that has a page of its own, the address."""
+def render_overview(
+    found: DatasetsOverview, pages: Mapping[str, str] = NO_PAGES, reports: Callable[[str], str] | None = None
+) -> str:
+    """The page. `pages`: of each dataset that has a page of its own, the address; `reports`: that of a workload's report."""
     return template("overview_page.html").render(
-        found=found, pages=pages, legend=LEGEND, letters=letters, grouped=_grouped, minute=minute
+        found=found, pages=pages, legend=LEGEND, attention=ATTENTION, reports=reports, grouped=_grouped, minute=minute
     )

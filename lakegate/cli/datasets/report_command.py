@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -14,7 +14,7 @@ from lakegate.base.json_codec import DOCUMENT_NAME, omit_default, select_fields,
 from lakegate.base.text import dataset_name, plural
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, gate_command, usable, write_text
-from lakegate.cli.options import DatasetName, Days, OptionalDatasetName
+from lakegate.cli.options import DatasetName, Days, Filter, OptionalDatasetName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.datasets.dataset_names import dataset_named
@@ -113,7 +113,11 @@ class DatasetReport:
     since: str
     until: str
     deliveries: dict[str, int]
-    """By verdict."""
+    """By verdict, also those that are not current."""
+    superseded: int
+    """Of the accepted ones, with and without warnings."""
+    recalled: int
+    """Likewise."""
     rules: tuple[RuleShare, ...]
     reasons: tuple[ReasonCount, ...]
     freshness: Freshness
@@ -124,16 +128,19 @@ class DatasetReport:
 
 
 @gate_command
-def report(
+def report(  # noqa: PLR0913 - a command has these options
     dependencies: Dependencies,
     dataset: OptionalDatasetName = None,
     *,
     page: Annotated[Path | None, Option("--html", "--output", help=HTML)] = None,
     days: Days = 30,
+    owner: Filter = None,
+    attention: Annotated[bool, Option(help="Only datasets that need attention.")] = False,
 ) -> CommandResult[DatasetReport | DatasetsOverview]:
     """Show how a dataset has done: deliveries over time, freshness and its service level, reasons, how often each rule passed.
 
-    Without a name, show all datasets: owner, last accepted, due, the newest ten verdicts, what is open and planned.
+    Without a name, show all datasets: owner, last accepted, due, the newest ten verdicts, what is open and planned. With --owner
+    only those of an owner, in upper or lower case; several are alternatives.
 
     All of it is from the index of finished deliveries. The rules are those of the latest delivery's contract version.
 
@@ -142,7 +149,9 @@ def report(
     if dataset is None:
         if page is not None:
             _usable_folder(page)
-        return _report_all(dependencies, page, days)
+        return _report_all(dependencies, _wanted(overview(dependencies, owner), attention=attention), page, days)
+    if owner or attention:
+        raise InputError("--owner and --attention choose among all datasets: leave out the name, or these")
     if page is not None:
         usable("--html", page, (".html",), ())
     name = dataset_named(dependencies, dataset)
@@ -154,7 +163,7 @@ def report(
 
 
 def _in_words(found: DatasetHistory, days: int, page: Path | None) -> Iterator[Word]:
-    counts = ", ".join(f"{found.counted(each):,} {words}" for each, words in WORDS.items())
+    counts = ", ".join(found.told(each, words) for each, words in WORDS.items())
     about = f"{found.title} ({', '.join(filter(None, (found.dataset, found.owner and f'owner: {found.owner}')))})"
     yield f"{about if found.name else found.dataset}, {plural(days, 'day')}: {counts}"
     yield from last_times(found)
@@ -186,6 +195,7 @@ def _dataset_report(found: DatasetHistory, following: NextDataset | None) -> Dat
         DatasetReport,
         found,
         deliveries={word.value: found.counted(word) for word in WORDS},
+        **{word: sum(why == word for _, why in found.not_current) for word in ("superseded", "recalled")},
         reasons=tuple(itertools.starmap(ReasonCount, found.reasons)),
         freshness=Freshness(None if limit is None else float(limit), ages),
         anomalies=tuple(ReportedAnomaly(at.isoformat(), text) for at, text in found.anomalies),
@@ -209,8 +219,14 @@ def _usable_folder(page: Path) -> None:
         raise InputError(f"--html {page}: this is a file; name a folder, or a file that ends in .html")
 
 
-def _report_all(dependencies: Dependencies, page: Path | None, days: int) -> CommandResult[DatasetsOverview]:
-    found, unreadable = overview(dependencies), list[str]()
+def _wanted(found: DatasetsOverview, *, attention: bool) -> DatasetsOverview:
+    return replace(found, datasets=tuple(each for each in found.datasets if each.attention or not attention))
+
+
+def _report_all(
+    dependencies: Dependencies, found: DatasetsOverview, page: Path | None, days: int
+) -> CommandResult[DatasetsOverview]:
+    unreadable = list[str]()
     if page is not None:
         addresses: dict[str, str] = {}
         index = page
@@ -251,7 +267,7 @@ def _overview_in_words(found: DatasetsOverview, page: Path | None, unreadable: l
                 each.owner or "",
                 minute(each.last_accepted),
                 f"missed {minute(each.due)}" if each.missed else minute(each.due),
-                letters(each.verdicts),
+                letters(each.outcomes),
                 each.share_in_words,
                 "; ".join(each.open),
                 ", ".join(f"{step.what} on {step.at[:10]}" for step in each.planned),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -17,10 +17,11 @@ from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import decode, encode
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import full_dataset_name
+from lakegate.gate.datasets.current_deliveries import not_current
 from lakegate.gate.datasets.dataset_states import DatasetDeadlines, DatasetState, DatasetStatus, strictest
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.lake_layout import OVERVIEW, OVERVIEW_PAGE
+from lakegate.gate.lake_layout import OVERVIEW, OVERVIEW_PAGE, report_key
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import READERS, leading
 from lakegate.report.overview_page import (
@@ -35,12 +36,15 @@ from lakegate.report.overview_page import (
 from lakegate.verdict.verdict import ACCEPTING, Verdict
 
 if TYPE_CHECKING:
+    from lakegate.gate.ledger.ledger_store import FinishedDelivery
+
     OpenCauses: TypeAlias = Callable[[Dependencies, Iterable[DatasetState]], Mapping[str, tuple[StandingCause, ...]]]
     """Open causes of datasets, by their names: the type of the extension point `open causes`."""
 
 # ---- Summaries of datasets ----
-# No chain is read. The tops of a hundred chains are one read, and so are their lifecycles, their deadlines and their notices. The
-# index is asked for the newest deliveries of those datasets alone whose chain has grown since the overview was kept.
+# No whole chain is read. The tops of a hundred chains are one read, and so are their lifecycles, deadlines and notices.
+# The index is asked for the newest deliveries of those datasets alone whose chain has grown since the overview was kept, and the
+# chain for the blocks from the lowest of these on: which of them are not current.
 
 
 class _Published(NamedTuple):
@@ -53,10 +57,15 @@ class _Published(NamedTuple):
 
 
 def summaries(
-    dependencies: Dependencies, contracts: Iterable[RegistrySnapshot], kept: Mapping[str, DatasetSummary]
+    dependencies: Dependencies,
+    contracts: Iterable[RegistrySnapshot],
+    kept: Mapping[str, DatasetSummary],
+    owners: Sequence[str] | None = None,
 ) -> dict[str, DatasetSummary]:
-    """The datasets of contracts, by their names. `kept`: what is known of them."""
-    published = list(chain.from_iterable(map(_published, contracts)))
+    """The datasets of contracts, by their names. `kept`: what is known of them. `owners`: only those of one of these."""
+    published = [
+        each for each in chain.from_iterable(map(_published, contracts)) if each.version.has_label("owner", owners)
+    ]
     names = [each.name for each in published]
     states, deadlines = dependencies.datasets.written(names), dependencies.deadlines.written(names)
     tops = {name: head.height for name, head in zip(names, dependencies.ledger.heads(names), strict=True)}
@@ -127,7 +136,18 @@ def _of_index(
         broken_rules=tuple(rule.rule for rule in entries[0].rules) if entries else (),
         height=tops[name],
         anomalies=entries[0].anomalies[:SHOWN] if entries else (),
+        not_current=_not_current(dependencies, name, entries),
+        newest=entries[0].workload if entries else "",
     )
+
+
+def _not_current(dependencies: Dependencies, name: str, entries: tuple[FinishedDelivery, ...]) -> tuple[str, ...]:
+    """By what each delivery is not current; empty where all are. One query: of the blocks from the lowest one on."""
+    if not any(each.verdict in ACCEPTING for each in entries):
+        return ()
+    state = not_current(dependencies.ledger.blocks(name, entries[-1].height - 1, strict=False))
+    found = tuple(state.why(each.height) or "" for each in entries)
+    return found if any(found) else ()
 
 
 def _open_causes(dependencies: Dependencies, states: Iterable[DatasetState]) -> dict[str, tuple[StandingCause, ...]]:
@@ -165,10 +185,10 @@ class _Kept(NamedTuple):
     datasets: Mapping[str, DatasetSummary]
 
 
-def overview(dependencies: Dependencies) -> DatasetsOverview:
-    """All datasets as they are now, by their names."""
+def overview(dependencies: Dependencies, owners: Sequence[str] | None = None) -> DatasetsOverview:
+    """All datasets as they are now, by their names; `owners`: only those of one of these."""
     contracts = chain.from_iterable(page.contracts for page in dependencies.registry.pages())
-    found = summaries(dependencies, contracts, _kept(dependencies).datasets)
+    found = summaries(dependencies, contracts, _kept(dependencies).datasets, owners)
     return DatasetsOverview(dependencies.moment, _sorted(found))
 
 
@@ -203,13 +223,18 @@ def keep_overview(dependencies: Dependencies) -> Steps[None]:
     if found != kept.datasets:
         document = DatasetsOverview(dependencies.moment, _sorted(found))
         put, page_at, at = dependencies.objects.put, dependencies.in_lake(OVERVIEW_PAGE), dependencies.in_lake(OVERVIEW)
-        html = render_overview(document).encode(errors="backslashreplace")
+        html = render_overview(document, reports=_report_address).encode(errors="backslashreplace")
         body = json.dumps(encode(document), sort_keys=True).encode()
         yield from perform(Effect.WRITE_OVERVIEW, put, page_at, html, tag=TAG, content_type="text/html; charset=utf-8")
         with suppress(ConditionFailed):  # another sweep came first: the next one goes on
             yield from perform(Effect.WRITE_OVERVIEW, put, at, body, absent=kept.etag is None, etag=kept.etag, tag=TAG)
     if after != place:
         yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, after)
+
+
+def _report_address(workload: str) -> str:
+    """Of the report of a delivery, for the page in the lake bucket."""
+    return f"../{report_key(workload)}"
 
 
 def _kept(dependencies: Dependencies) -> _Kept:

@@ -88,14 +88,15 @@ def chosen(  # noqa: PLR0913 - likewise
 
 
 def report_dataset(dependencies: Dependencies, dataset: str, since: datetime) -> DatasetHistory:
-    """The deliveries of a dataset that were finished since a time, of the accepted ones those that are current.
+    """The deliveries of a dataset that were finished since a time; accepted ones that are not current are only counted.
 
     Two range queries, the head of the manifest, and one plan: that of the latest delivery.
 
     Raises Alarm where that plan is missing.
     """
     state = not_current_at(dependencies, dataset)
-    entries = [each for each in chosen(dependencies, dataset, since=since) if each.height not in state][::-1]
+    finished = list(chosen(dependencies, dataset, since=since))
+    entries = [each for each in finished if each.height not in state][::-1]
     blocks = _blocks(dependencies, dataset, entries)
     plan = _latest_plan(dependencies, entries, blocks)
     checks = [check for check in plan.checks if check.skip is None] if plan else []
@@ -109,6 +110,7 @@ def report_dataset(dependencies: Dependencies, dataset: str, since: datetime) ->
         dict.fromkeys(check.rule[:LONGEST_RULE] for check in checks),
         min((Fraction(limit) for limit in limits if limit is not None), default=None),
     )
+    found.not_current = tuple((Verdict(each.verdict), why) for each in finished if (why := state.why(each.height)))
     accepted = [delivery.at for delivery in found.deliveries if delivery.verdict is not Verdict.REJECTED]
     found.last_accepted = max([*accepted, *([instant_of(current.last)] if current.last else [])], default=None)
     found.deadlines = tuple(

@@ -63,18 +63,22 @@ def test_what_needs_somebody_is_the_first_and_what_is_retired_the_last() -> None
         summary("e/bad_v1", verdicts=(BAD,), broken_rules=("id", "age"), **QUIET),
         summary("f/told_v1"),
         summary("g/unusual_v1", anomalies=("rows: 112, usual is 1,820 to 2,240",), **QUIET),
+        summary("h/warned_v1", verdicts=(WARNED,), broken_rules=("age",), **QUIET),
     )
     found = overview(*datasets)
 
-    assert [each.dataset[0] for each in found.by_urgency()] == ["c", "e", "f", "g", "b", "d", "a"]
+    assert [each.dataset[0] for each in found.by_urgency()] == ["c", "e", "f", "g", "h", "b", "d", "a"]
     assert found.in_words() == (
-        "7 datasets: 1 overdue, 1 with a rejected newest delivery, 1 with open causes, 1 with an unusual newest delivery."
+        "8 datasets: 1 overdue, 1 with a rejected newest delivery, 1 with open causes, 1 with an unusual newest delivery,"
+        " 1 with warnings about the newest delivery."
     )
-    assert [each.open for each in found.by_urgency()[:4]] == [
+    assert [each.attention for each in datasets] == [bool(each.open or each.missed) for each in datasets]
+    assert [each.open for each in found.by_urgency()[:5]] == [
         (),
         ("id", "age"),
         ("Rejected: orders (3 times)", "Late"),
         ("rows: 112, usual is 1,820 to 2,240",),
+        ("age",),
     ]
     assert overview(datasets[1]).in_words() == "1 dataset: none needs attention."
 
@@ -98,7 +102,11 @@ def test_a_page_has_a_row_for_each_dataset_with_all_that_is_known() -> None:
         "missed 2026-01-31 06:00",
     ):
         assert text in " ".join(page.text.split()).replace("AA W R", "AAWR")
-    assert letters((GOOD, WARNED, BAD)) == "AWR"
+    out = summary(verdicts=(GOOD, GOOD, WARNED, BAD), not_current=("", "superseded", "recalled", ""), newest="0a1b")
+    assert [letters(each.outcomes) for each in (summary(), out)] == ["AAWR", "ASXR"]
+    linked = render_overview(overview(out), reports=lambda workload: f"../runs/{workload}/report.html")
+    assert 'href="../runs/0a1b/report.html"' in linked
+    assert "S superseded, X recalled" in Page(linked).text
     assert 'href="datasets/late.html"' in render_overview(overview(late), {"c/late_v1": "datasets/late.html"})
     assert "No dataset is published." in Page(render_overview(overview())).text
 

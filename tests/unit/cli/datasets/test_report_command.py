@@ -36,6 +36,50 @@ def test_all_datasets_are_shown_without_a_name(lakegate: Lakegate) -> None:
     assert told[-1].startswith("Verdicts, the newest first: A accepted")
 
 
+def test_deliveries_that_are_not_current_are_counted_alike_everywhere(lakegate: Lakegate, tmp_path: Path) -> None:
+    """The report of one dataset, its page, the row of letters and `history` say the same of a delivery that was recalled."""
+    lakegate.routed()
+    lakegate.delivered()
+    first = lakegate.delivered(body=b"id,amount\ne,5\nf,6\ng,7\nh,8\n", name="second.csv")
+    lakegate.ok("recall", first, "--reason", "twice")
+    (row,) = lakegate.json("report")["datasets"]
+    one, page = lakegate.json("report", "shop/orders_v1"), tmp_path / "one.html"
+    told = lakegate.ok("report", "shop/orders_v1", "--html", str(page)).splitlines()[0]
+    listed = [
+        (each["verdict"], each["not_current"]) for each in lakegate.json("history", "shop/orders_v1")["deliveries"]
+    ]
+
+    assert listed == [("accepted", "recalled"), ("accepted", None)]
+    assert told.endswith(": 2 accepted, 1 of them recalled, 0 accepted with warnings, 0 rejected")
+    assert (one["deliveries"]["accepted"], one["recalled"], one["superseded"]) == (2, 1, 0)
+    assert "2 accepted, 1 of them recalled" in page.read_text()
+    assert (row["verdicts"], row["not_current"]) == (["accepted", "accepted"], ["recalled", ""])
+    assert " XA " in lakegate.ok("report")
+
+
+def test_all_datasets_are_narrowed_to_an_owner_and_to_what_needs_attention(lakegate: Lakegate) -> None:
+    """Owners as `contracts` has them: in upper or lower case, several are alternatives. Neither goes with a name."""
+    for name, owner in (("shop", "sales"), ("till", "retail")):
+        lakegate.ok(
+            "publish",
+            lakegate.contract(
+                **{"id: shop": f"id: {name}", "status: active": f"status: active\nteam: {{name: {owner}}}"}
+            ),
+        )
+    lakegate.ok("route", "add", "orders/", "shop")
+    lakegate.delivered(failing=1, body=b"id,amount\n,1\n", name="bad.csv")
+
+    def found(*options: str) -> list[str]:
+        return [each["line"] for each in lakegate.json("report", *options)["datasets"]]
+
+    assert found() == ["shop/orders_v1", "till/orders_v1"]
+    assert found("--owner", "RETAIL") == ["till/orders_v1"]
+    assert found("--owner", "retail", "--owner", "sales") == ["shop/orders_v1", "till/orders_v1"]
+    assert found("--attention") == ["shop/orders_v1"]
+    assert found("--attention", "--owner", "retail") == []
+    assert "leave out the name" in str(lakegate("report", "shop/orders_v1", "--attention").exception)
+
+
 def test_a_folder_gets_a_page_for_each_dataset(lakegate: Lakegate, tmp_path: Path) -> None:
     """The page of all leads to them; one whose plan is lost is named, and stops none of the others; a file has no links."""
     lakegate.routed()

@@ -206,6 +206,7 @@ def test_a_sweep_keeps_document_and_page_and_writes_only_changes() -> None:
     assert (first, second) == ([Effect.WRITE_OVERVIEW] * 2, [])
     assert kept_overview(env.dependencies).datasets == overview(env.dependencies).datasets
     assert LINE in page
+    assert f'href="../runs/{env.dependencies.history.entries(LINE)[0].workload}/report.html"' in page
 
 
 def test_a_damaged_overview_is_made_again() -> None:
