@@ -121,8 +121,6 @@ class Grid:
     """Columns of figures, to the right."""
     unbroken: Collection[str] = ()
     """Columns whose cells are not folded."""
-    is_wide: bool = True
-    """Whether it is as wide as it needs to be where there is no terminal."""
 
     def print(self) -> None:
         """Print it on standard output."""
@@ -140,7 +138,7 @@ class Grid:
         for row in self.rows:
             cells = (each if isinstance(each, tuple) else (each, "") for each in row)
             table.add_row(*(Text(escaped(text), style) for text, style in cells))
-        (wide() if self.is_wide else standard_output()).print(table)
+        wide().print(table)
 
 
 Word: TypeAlias = "str | tuple[tuple[str, str], ...] | Grid | Callable[[Console], None]"

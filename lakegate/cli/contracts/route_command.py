@@ -92,7 +92,7 @@ def show(
     """
     routes = there.routes()
     rows = ((route.prefix, route.full_name, route.version, route.status) for route in routes.routes)
-    table = Grid(("prefix", "line", "version", "status"), rows, is_wide=False)
+    table = Grid(("prefix", "line", "version", "status"), rows, unbroken=("line", "version"))
     return CommandResult(
         routes, [table if routes.routes else "There is no route yet: lakegate route add PREFIX/ CONTRACT"]
     )

@@ -114,7 +114,7 @@ def estimate(
         for cost in costs
     ]
     numbers = ("time of each", "evaluation", "others", "USD a month")
-    words: list[Word] = [Grid(("profile", "by", *numbers), rows, numbers, is_wide=False)]
+    words: list[Word] = [Grid(("profile", "by", *numbers), rows, numbers)]
     words += [
         f"{cost.profile} does not fit: {cost.problem}: needs {', or '.join(cost.needs)}" for cost in costs if cost.needs
     ]

@@ -275,13 +275,13 @@ def tables(examined: ExaminedStack) -> Iterator[CauseFinding]:
             yield CAUSES["table-unusable"].found(table=name, state=table["TableStatus"])
         if part == "WorkloadsTable" and not _has_index(table):
             yield CAUSES["index-missing"].found(table=name, stack=examined.stack.name)
-        if not table.get("DeletionProtectionEnabled"):
+        if not table.get("DeletionProtectionEnabled") and not examined.embedded:  # there `down` deletes all
             yield CAUSES["table-unprotected"].found(table=name, stack=examined.stack.name)
 
 
 def recovery(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Every table can be restored to a point in time."""
-    for part in TABLES:
+    for part in () if examined.embedded else TABLES:  # it has no such recovery
         name = examined.stack.output(part)
         response = examined.ask("dynamodb", "describe_continuous_backups", TableName=name)
         described = response["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})

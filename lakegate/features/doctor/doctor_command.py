@@ -151,7 +151,8 @@ def doctor(
 
     Example: lakegate doctor orders/day.csv
 
-    Exit code: 0 no cause was found, 1 at least one, 3 none but some probe could not look, 2 the examination is impossible.
+    Exit code: 0 no fault was found, 1 at least one, 3 none but some probe could not look, 2 the examination is impossible.
+    A warning is no fault.
     """
     name = enter_stack(stack, local=local)
     ask = StackReader(timeout)

@@ -135,6 +135,8 @@ def alarms(examined: ExaminedStack) -> Iterator[CauseFinding]:
         if alarm["AlarmName"] in names:
             logical = names[alarm["AlarmName"]]
             yield CAUSES["alarm"].found(name=alarm["AlarmName"], anchor=logical)
+    if examined.embedded:  # its alarms have no state to tell of
+        return
     topic = examined.stack.output("AlarmTopic")
     if not any(every_page(examined.ask, "sns", "list_subscriptions_by_topic", "Subscriptions", TopicArn=topic)):
         yield CAUSES["alarms-unheard"].found(topic=topic)

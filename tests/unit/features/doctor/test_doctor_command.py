@@ -284,6 +284,29 @@ def test_the_page_has_every_cause_and_every_right() -> None:
     assert PAGE.read_text() == generated(PAGE.read_text())
 
 
+def test_a_local_stack_is_not_warned_of_what_has_no_effect_there(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables without protection and recovery, and alarms that nobody hears, are warnings in AWS alone."""
+    described, backups = world.usual("dynamodb", "describe_table"), {"PointInTimeRecoveryStatus": "DISABLED"}
+    world.say(
+        "dynamodb",
+        "describe_table",
+        lambda request: {"Table": described(request)["Table"] | {"DeletionProtectionEnabled": False}},
+    )
+    world.say(
+        "dynamodb",
+        "describe_continuous_backups",
+        lambda _: {"ContinuousBackupsDescription": {"PointInTimeRecoveryDescription": backups}},
+    )
+    world.say("sns", "list_subscriptions_by_topic", lambda _: {"Subscriptions": []})
+    of_aws = world.lakegate("doctor", *PATIENT).stdout
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
+    local = world.lakegate("doctor", *PATIENT).stdout
+
+    causes = ("table-unprotected", "recovery-off", "alarms-unheard")
+    assert [(cause in of_aws, cause in local) for cause in causes] == [(True, False)] * 3
+    assert "fault" not in local
+
+
 def test_the_embedded_aws_is_asked_for_what_it_can_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no quotas, states no status of an index, and filters no log lines by several words."""
     described = world.usual("dynamodb", "describe_table")
