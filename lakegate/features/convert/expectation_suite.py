@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Final
 
-from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Severity, Shape, shape_of
 from lakegate.contract.documents.declared_types import unexpressed_fields
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
 from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
@@ -54,6 +55,37 @@ def _of_field(requirements: ExpressedRequirements, field: Field) -> Iterator[Exp
     words = requirements.words(field.name)
     if words:
         yield _expectation("expect_column_values_to_be_in_set", {"column": field.own_name, "value_set": list(words)})
+    of_type = TEXT_RULES if field.type is LogicalType.STRING else NUMBER_RULES if field.type.numeric else {}
+    for kind, write in of_type.items():
+        for rule in requirements.of(field.name, kind):
+            found = write(rule)
+            yield _expectation(found[0], {"column": field.own_name, **found[1]}) | _severity(rule)
+
+
+def _pattern(rule: Rule) -> tuple[str, Expectation]:
+    """As it is written: both read ECMA-262."""
+    return "expect_column_values_to_match_regex", {"regex": str(rule.arguments["pattern"])}
+
+
+def _length(rule: Rule) -> tuple[str, Expectation]:
+    side = "min_value" if rule.kind == "minLength" else "max_value"
+    return "expect_column_value_lengths_to_be_between", {side: int(str(rule.arguments["value"]))}
+
+
+def _bound(rule: Rule) -> tuple[str, Expectation]:
+    value, side = Decimal(str(rule.arguments["value"])), "min" if rule.kind == "minimum" else "max"
+    number = int(value) if value == value.to_integral_value() else float(value)
+    strict = {f"strict_{side}": True} if rule.arguments.get("exclusive", False) else {}
+    return "expect_column_values_to_be_between", {f"{side}_value": number, **strict}
+
+
+TEXT_RULES: Final = {"pattern": _pattern, "minLength": _length, "maxLength": _length}
+NUMBER_RULES: Final = {"minimum": _bound, "maximum": _bound}
+"""By the kind of a rule of a field, the expectation that is read as the same check."""
+
+
+def _severity(rule: Rule) -> Expectation:
+    return {} if rule.severity is Severity.FAIL else {"severity": "warning"}
 
 
 def _expectation(kind: str, arguments: Mapping[str, object]) -> Expectation:
