@@ -147,6 +147,21 @@ def test_what_is_drafted_as_text_is_said(tmp_path: Path) -> None:
     )
 
 
+def test_numbers_with_decimal_commas_and_a_word_are_said_to_be_text(tmp_path: Path) -> None:
+    """As those with decimal points are: one word makes a text of the column, and the draft says of how many."""
+    path = tmp_path / "data.csv"
+    rows = [f"k{at};{at},5;{at}.5" if at != 150 else "k150;see note;see note" for at in range(300)]
+    path.write_text("\n".join(["id;amount;price", *rows, ""]))
+
+    assert drafted(path).draft.as_text == (
+        (
+            "amount: only 99.6 % of 300 are of the type number; they are written with a decimal comma: write 1234.5,"
+            " not 1234,5 or 1.234,5"
+        ),
+        "price: only 99.6 % of 300 are of the type number",
+    )
+
+
 def test_a_pair_of_columns_is_a_key(tmp_path: Path) -> None:
     """Where no column is unique, the pair that is named best is; its repetition is rejected."""
     path, again = tmp_path / "data.csv", tmp_path / "again.csv"

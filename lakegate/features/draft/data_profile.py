@@ -164,8 +164,11 @@ class LevelTable:
                 )
                 values = Values(min(distinct, present), shortest=shortest, longest=longest, almost=almost)
                 first[entry] = MeasuredField(entry, kind, present, values, self.name, self.text(entry))
-        for key, spelling in self._find_spellings(first).items():
-            values = replace(first[key].values, spelling=spelling)
+        for key, (spelling, count) in self._find_spellings(first).items():
+            is_whole = count == first[key].present
+            values = replace(
+                first[key].values, **({"spelling": spelling} if is_whole else {"almost_spelled": (spelling, count)})
+            )
             first[key] = replace(first[key], type=LogicalType.STRING, values=values)
         yield from self._with_words(self._with_extremes(first)).values()
 
@@ -210,20 +213,22 @@ class LevelTable:
             return ()
         return CANDIDATES if self.format is Format.CSV else OF_JSON_TEXTS
 
-    def _find_spellings(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, Spelling]:
-        """The fields of which all texts have another spelling."""
+    def _find_spellings(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, tuple[Spelling, int]]:
+        """The fields of which all texts have another spelling, or most, if it has no format; and how many have."""
         seen = self._seen(first)
-        spellings: dict[PlanField, Spelling] = {}
+        spellings: dict[PlanField, tuple[Spelling, int]] = {}
         for (spelling, formats), fields in _group_fields(seen, seen.__getitem__):
             if not formats:
                 has_pattern = f"regexp_full_match(text, {text_literal(whole_pattern(spelling))})"
-                spellings |= dict.fromkeys(self._all_have(fields, has_pattern), spelling)
+                for key, (count,) in self._of_each(fields, [f"count(*) FILTER (WHERE {has_pattern})"]).items():
+                    if count >= ALMOST * first[key].present:
+                        spellings[key] = spelling, count
             fitting: dict[PlanField, list[str]] = {}
             for form in formats:
                 has_format = pattern_sql(compile_java_format(form), "text")
                 for field in self._all_have(self._all_have(fields, has_format, self._first()), has_format):
                     fitting.setdefault(field, []).append(form)
-            spellings |= {key: with_format(spelling, forms) for key, forms in fitting.items()}
+            spellings |= {key: (with_format(spelling, forms), first[key].present) for key, forms in fitting.items()}
         return spellings
 
     def _seen(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, tuple[Spelling, tuple[str, ...]]]:

@@ -59,6 +59,8 @@ class Values:
     """Of strings: the type that most of them are values of, and how many are."""
     spelling: Spelling | None = None
     """Of strings: the type that they are values of in another spelling."""
+    almost_spelled: tuple[Spelling, int] | None = None
+    """Of strings: the type that most of them are values of in another spelling, and how many are."""
 
     def meaning(self, kind: LogicalType) -> LogicalType:
         """The type that all or most values are of, in whichever spelling, of a column of a type."""
@@ -100,7 +102,8 @@ class ProfiledColumn:
     @property
     def is_other_text(self) -> bool:
         """Whether a contract can describe it as text alone, although all or most values are of another type."""
-        return self.meaning is not self.type and not (self.values.spelling and self.values.spelling.format)
+        is_other = self.meaning is not self.type and not (self.values.spelling and self.values.spelling.format)
+        return is_other or self.values.almost_spelled is not None
 
     def inner(self) -> Iterator[ProfiledColumn]:
         """The column and all nested ones."""

@@ -334,12 +334,16 @@ def type_note(column: ProfiledColumn) -> str:
     if almost is not None:
         kind, count = almost
         return f"suggested: only {share(count, column.present)} are of the type {kind.value}"
-    spelling = column.values.spelling
+    almost_spelled, spelling = column.values.almost_spelled, column.values.spelling
+    if almost_spelled is not None:
+        other, count = almost_spelled
+        words = f"of the type {other.type.value}; they are {mistake_words(other.code)}"
+        return f"suggested: only {share(count, column.present)} are {words}"
     if spelling is not None:
         every = share(column.present, column.present)
-        if spelling.format is not None:
-            return f"suggested: {every} have the format; only YYYY-MM-DD and the like can have bounds"
-        return f"suggested: {every}; as {spelling.type.value} they are {mistake_words(spelling.code)}"
+        has_format = f"{every} have the format; only YYYY-MM-DD and the like can have bounds"
+        is_text = f"{every}; as {spelling.type.value} they are {mistake_words(spelling.code)}"
+        return f"suggested: {is_text if spelling.format is None else has_format}"
     return f"suggested: {share(column.present - column.strays, column.present)}"
 
 
