@@ -39,6 +39,8 @@ QUIET_MONTH: Final = 17.0
 """USD, at most: schedules, polling, metrics and alarms of a stack (docs/deploy.md, Costs)."""
 DATASET_MONTH: Final = 1.2
 """USD of the four custom metrics of a dataset (`DatasetMetrics`; docs/cost.md)."""
+READS_MONTH: Final = 0.004
+"""USD of what `sweep` reads of a dataset for the overview of all (docs/deploy.md, Costs)."""
 KEY_MONTH: Final = 1.0
 """USD of a KMS key."""
 DEFAULTS: Final[Mapping[str, str]] = {
@@ -97,6 +99,9 @@ def estimate(
     metrics_of: Annotated[
         int, Option(min=0, max=100_000, help="How many datasets have metrics of their own (DatasetMetrics).")
     ] = 0,
+    datasets: Annotated[
+        int, Option(min=0, max=1_000_000, help="How many are published: each sweep reads of each what it is up to.")
+    ] = 0,
 ) -> CommandResult[CostEstimate]:
     """Estimate what a month of deliveries costs with each profile, by list prices of us-east-1, and whether they fit.
 
@@ -108,7 +113,7 @@ def estimate(
     Example: lakegate stack estimate --deliveries 1000 --size 10MB
     """
     length = size_of(size)
-    costs = tuple(monthly_cost(profile, deliveries, length, metrics_of) for profile in DeploymentProfile)
+    costs = tuple(monthly_cost(profile, deliveries, length, metrics_of, datasets) for profile in DeploymentProfile)
     rows = [
         (cost.profile, cost.way, _time(cost.seconds), *map(_money, (cost.evaluation, cost.others, cost.total)))
         for cost in costs
@@ -129,12 +134,17 @@ def size_of(text: str) -> int:
     return int(match[1]) * UNITS[(match[2] or "").upper()]
 
 
-def monthly_cost(profile: DeploymentProfile, deliveries: int, size: int, metrics_of: int = 0) -> MonthlyCost:
-    """About what a month costs: `deliveries` a day, of `size` bytes each; `metrics_of`: datasets with metrics of their own."""
+def monthly_cost(
+    profile: DeploymentProfile, deliveries: int, size: int, metrics_of: int = 0, datasets: int = 0
+) -> MonthlyCost:
+    """About what a month costs: `deliveries` a day, of `size` bytes each.
+
+    `metrics_of`: datasets with metrics of their own; `datasets`: all that are published.
+    """
     values = {**DEFAULTS, **PROFILES[profile]}
     count = deliveries * DAYS
     keys = sum(KEY_MONTH for each in ("KmsKey", "SigningKey") if values.get(each))
-    others = QUIET_MONTH + keys + count * REQUESTS + metrics_of * DATASET_MONTH
+    others = QUIET_MONTH + keys + count * REQUESTS + metrics_of * DATASET_MONTH + datasets * READS_MONTH
     if size < int(values["SmallFileBytes"]):
         seconds = INVOCATION_SECONDS + FUNCTION_SECONDS * size / BYTES_OF_AN_EXECUTOR
         one = cost_of_invocation(PRICES, seconds, FUNCTION_MEGABYTES).money

@@ -62,6 +62,14 @@ def test_metrics_of_datasets_are_paid_for_each() -> None:
     assert round(ten - without, 2) == round(10 * len(DatasetMetric) * 0.30, 2) == 12.0
 
 
+def test_the_overview_is_paid_for_each_dataset() -> None:
+    """Some 8 USD a month for 2,000, as docs/deploy.md says."""
+    without, many = (monthly_cost(DeploymentProfile.TRIAL, 1, 1_000, 0, number).others for number in (0, 2_000))
+
+    assert round(many - without, 2) == 8
+    assert "| 10; 2,000 datasets | 0.04; 8 USD a month |" in (ROOT / "docs/deploy.md").read_text()
+
+
 def test_executors_share_large_files_within_the_vcpu_of_the_profile() -> None:
     """Twice the bytes with twice the executors take as long, so they cost less than twice the money with one driver."""
     small, large = (monthly_cost(DeploymentProfile.LARGE_FILES, 1, size << 30).evaluation for size in (10, 20))
