@@ -525,3 +525,14 @@ def test_a_route_to_a_retired_version_is_added_only_when_confirmed(lakegate: Lak
     assert str(refused.exception) == (
         f"shop/orders_v1 1.0.0 is retired: every delivery below `orders/` would be refused. {UNCONFIRMED}"
     )
+
+
+def test_long_ids_are_not_wrapped_where_there_is_no_terminal(lakegate: Lakegate) -> None:
+    """`contracts` and `route list` have one line for each row in a pipe, as `report`, `log` and `history` have."""
+    name = f"org.example.{'sales-' * 12}orders"
+    lakegate.ok("publish", lakegate.contract(**{"id: shop": f"id: {name}"}))
+    lakegate.ok("route", "add", f"landing/{'sales-' * 12}orders/", name)
+
+    for listed in (lakegate.ok("contracts"), lakegate.ok("route", "list")):
+        assert len(listed.splitlines()) == 2
+        assert name in listed

@@ -149,7 +149,10 @@ def test_a_proposal_is_declined_with_a_reason(lakegate: Lakegate, signed_in: Cal
     (waiting,) = lakegate.json("proposals")["proposals"]
     signed_in(BOB)
     two_lines = lakegate("decline", "shop@1.0.0", "--reason", "no\nowner")
-    of_api = lakegate("decline", "shop@1.0.0", "--reason", "no owner", "--contract", "shop")
+    of_api = [
+        lakegate("decline", "shop@1.0.0", "--reason", "no owner", *more)
+        for more in (("--contract", "shop"), ("--api", "https://api.example"))
+    ]
     output = lakegate.ok("decline", "shop@1.0.0", "--reason", "no owner")
     again = lakegate("decline", "shop@1.0.0", "--reason", "no owner")
     late = lakegate("approve", "shop@1.0.0", "--yes")
@@ -161,7 +164,7 @@ def test_a_proposal_is_declined_with_a_reason(lakegate: Lakegate, signed_in: Cal
     kinds = [each["kind"] for each in lakegate.json("log", "_contracts/shop")["blocks"]]
 
     assert str(two_lines.exception) == "the reason to decline a proposal is one line of at most 500 characters"
-    assert "--contract are for deliveries" in str(of_api.exception)
+    assert ["--contract are for deliveries" in str(each.exception) for each in of_api] == [True, True]
     assert output == f"Declined: shop 1.0.0, proposed by {ALICE}: no owner.\n"
     assert str(again.exception).startswith("no proposal of `shop@1.0.0` waits for approval")
     assert str(late.exception) == str(again.exception)
