@@ -196,10 +196,10 @@ def test_an_accepted_delivery_is_recalled_and_restored(lakegate: Lakegate) -> No
     state = lakegate.json("status", workload)
     (record,) = [each for each in lakegate.json("log", "orders_v1")["blocks"] if each["kind"] == "recall"]
     listed = lakegate.json("history", "orders_v1")["deliveries"]
-    reports = [lakegate.json("report", "orders_v1")["deliveries"]["accepted"]]
+    reports = [lakegate.json("report", "orders_v1")]
     texts = [lakegate.ok(*words) for words in (("status",), ("log", "orders_v1"), ("history", "orders_v1"))]
     back = lakegate.ok("restore", workload, "--reason", "it was right")
-    reports.append(lakegate.json("report", "orders_v1")["deliveries"]["accepted"])
+    reports.append(lakegate.json("report", "orders_v1"))
 
     assert answer == {
         "workload": workload,
@@ -213,7 +213,8 @@ def test_an_accepted_delivery_is_recalled_and_restored(lakegate: Lakegate) -> No
     assert [each["not_current"] for each in listed] == ["recalled"]
     assert ["recalled" in each for each in texts] == [True, True, True]
     assert back.splitlines()[1:] == ["Height 0 of shop/orders_v1 is current.", f"lakegate status {workload[:12]}"]
-    assert (lakegate.json("status", workload)["not_current"], reports) == (None, [0, 1])
+    counts = [(each["deliveries"]["accepted"], each["recalled"], each["rules"] == []) for each in reports]
+    assert (lakegate.json("status", workload)["not_current"], counts) == (None, [(1, 1, True), (1, 0, False)])
 
 
 def test_a_landing_key_means_its_newest_accepted_delivery(lakegate: Lakegate) -> None:
