@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -12,7 +12,7 @@ from typing import Annotated
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.aws.open_stack import LocalState
 from lakegate.base.errors import InputError
-from lakegate.base.text import quote
+from lakegate.base.text import join_words, quote
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, command
@@ -59,13 +59,17 @@ def up(
     pull.
 
     Where EMR Serverless alone has died, it is started again, and everything else stays as it is. Nothing is thrown away without
-    --reset.
+    --reset. Parameters other than those that it was started with are refused where it is up.
 
-    Exit code: 0 it is up, 2 it cannot be, and nothing was left running.
+    Exit code: 0 it is up, 2 it cannot be, and nothing was left running; or it is up with other parameters, and stays.
     """
-    own = {"SmallFileBytes": str(small_file_bytes), **dict(map(named_value, parameter or ()))}
+    given = dict(map(named_value, parameter or ()))
+    own = {"SmallFileBytes": str(small_file_bytes), **given}
+    stack = Stack()
+    if not reset:
+        _refuse_other(stack, own if small_file_bytes else given)
     with interruptible(), progress() as report:
-        state = Stack().up(StackOptions(port, spark, parameters=own), report, reset=reset)
+        state = stack.up(StackOptions(port, spark, parameters=own), report, reset=reset)
     return CommandResult(state, _in_words(state))
 
 
@@ -97,6 +101,18 @@ def status() -> CommandResult[LocalStatus]:
     else:
         words = ["The local stack is not up: `lakegate local up` starts it."]
     return CommandResult(LocalStatus(state is not None, tuple(dead), state), words, 0 if state else DOWN)
+
+
+def _refuse_other(stack: Stack, wanted: Mapping[str, str]) -> None:
+    """Raise InputError for parameters with which a stack was not started: nothing would come of them."""
+    if not wanted or not stack.path.exists():
+        return
+    there = LocalState.read(stack.path).parameters
+    if other := [f"{name}={value}" for name, value in wanted.items() if there.get(name) != value]:
+        raise InputError(
+            f"the local stack was not started with {join_words(other)}, and keeps the parameters that it has: run "
+            "`lakegate local down` first, or add --reset; both throw away what lies in it"
+        )
 
 
 PARAMETER = re.compile(r"([A-Za-z0-9]{1,255})=([^'\"\\\r\n]{0,4096})")

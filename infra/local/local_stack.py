@@ -643,7 +643,8 @@ class Stack:
                 spark.result()
         finally:
             beside.shutdown(wait=False, cancel_futures=True)
-        return replace(state, api=f"{state.endpoint}/_aws/execute-api/{outputs['ApiId']}")
+        api = f"{state.endpoint}/_aws/execute-api/{outputs['ApiId']}"
+        return replace(state, api=api, parameters=options.parameters)
 
     def _end(self, *, keep: bool = False) -> bool:
         self.path.unlink(missing_ok=True)

@@ -407,6 +407,8 @@ class LocalState:
     """By name of the process: `aws`, `emr`."""
     api: str = ""
     """Address of the stack's HTTP API; empty before it is deployed."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Of the template, as it was started with them, by their names; without those that every local stack has."""
     version: int = VERSION
 
     @staticmethod

@@ -169,6 +169,26 @@ def test_up_takes_parameters_of_the_template(monkeypatch: pytest.MonkeyPatch) ->
     assert given == [{"SmallFileBytes": "0", "ValidatorHosts": "gx.example.com,b.example.com", "PullHosts": ""}]
 
 
+def test_up_refuses_parameters_that_a_running_stack_does_not_have(stack: Stack) -> None:
+    """They would be ignored; the same ones again are no change, and --reset starts a stack that has them."""
+
+    def up(*words: str) -> tuple[int, str]:
+        done = CliRunner().invoke(app, ["local", "up", *words])
+        return done.exit_code, str(done.exception) if isinstance(done.exception, InputError) else ""
+
+    assert up("--parameter", "PullHosts=a.example.com") == (0, "")
+    first = pids(stack)
+    assert up() == up("--parameter", "PullHosts=a.example.com") == (0, "")
+    for words in (("--parameter", "NoSuch=1"), ("--parameter", "PullHosts="), ("--small-file-bytes", "9")):
+        _, refusal = up(*words)
+        name = words[1] if "=" in words[1] else f"SmallFileBytes={words[1]}"
+        assert refusal.startswith(f"the local stack was not started with `{name}`, and keeps")
+        assert "`lakegate local down` first, or add --reset" in refusal
+    assert pids(stack) == first
+    assert up("--parameter", "PullHosts=", "--reset") == (0, "")
+    assert pids(stack) != first
+
+
 def test_an_interrupted_command_stops_the_stack(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while something is shown, the stack being up: nothing is left running."""
     stack.up(StackOptions())
