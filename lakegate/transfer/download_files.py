@@ -346,7 +346,7 @@ def head_of(dependencies: Dependencies, name: str) -> dict[str, Any]:
     """The head of the manifest of the dataset that a person means; a whole name is looked up in the lake bucket alone."""
     found = _read(dependencies, name) if "/" in name else None
     if found is None:
-        dataset = dataset_named(dependencies, name)
+        dataset = dataset_named(dependencies, name, in_force=True)
         found = _read(dependencies, dataset) or _empty(dependencies, dataset)
     return found
 

@@ -71,7 +71,7 @@ def history(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate history orders --rule not_null_id --since 2026-11-01
     """
-    chain = dataset_named(dependencies, dataset)
+    chain = dataset_named(dependencies, dataset, in_force=True)
     page = page_of(
         dependencies,
         chain,

@@ -95,7 +95,7 @@ def log(
     """
     if as_yaml and (as_json or limit):
         raise InputError("--yaml prints the whole chain: leave out --json and --limit")
-    chain = dataset_named(dependencies, dataset)
+    chain = dataset_named(dependencies, dataset, in_force=True)
     if as_yaml:
         print_yaml(dependencies, chain)
         return CommandResult(Chain(chain, ()))

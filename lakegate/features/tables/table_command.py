@@ -101,7 +101,7 @@ def table(
     Example: lakegate table orders --for athena
     """
     gate = there.dependencies()
-    name, database = dataset_named(gate, dataset), there.outputs.get("TableDatabase", "")
+    name, database = dataset_named(gate, dataset, in_force=True), there.outputs.get("TableDatabase", "")
     if not database:
         raise SetUpError(f"the stack {there.name} keeps no tables: deploy it with TableDatabase=NAME")
     if not has_table(gate, name):

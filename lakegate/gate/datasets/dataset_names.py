@@ -8,11 +8,14 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from lakegate.base.errors import InputError
+from lakegate.base.errors import AccessDenied, InputError
 from lakegate.base.text import MAX_COMPARED, did_you_mean, join_words
+from lakegate.contract.contract_model import parts_of
 from lakegate.gate import lake_layout
+from lakegate.gate.datasets.dataset_states import DatasetStatus, strictest
 from lakegate.gate.registry.named_contract import numbered_version
 from lakegate.gate.registry.registry_rows import Publication
+from lakegate.gate.registry.routes import leading
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -50,8 +53,11 @@ def datasets_of_versions(versions: Iterable[Publication]) -> set[str]:
     }
 
 
-def dataset_named(dependencies: Dependencies, name: str) -> str:
+def dataset_named(dependencies: Dependencies, name: str, *, in_force: bool = False) -> str:
     """The chain of a dataset, by its whole name or a part of it that only one dataset has.
+
+    `in_force`, for who reads: of several major versions of one dataset it is the only one that is no draft. So a short name never
+    comes to mean another dataset: once the draft is in force, too, it is refused.
 
     `shop/orders_v1`, `orders_v1`, `shop/orders`, `orders`, `shop`: the first of these forms that fits counts; after them those
     with the beginning of a contract's id, of six characters at least, that only one dataset has. The contract may also be named
@@ -60,14 +66,38 @@ def dataset_named(dependencies: Dependencies, name: str) -> str:
     known, name = _meant(dependencies, name)
     for forms in zip(*map(names_of, known), strict=True):
         found = [chain for chain, form in zip(known, forms, strict=True) if form == name]
-        if len(found) == 1:
-            return found[0]
         if found:
-            raise InputError(f"{name} is more than one dataset: {join_words(found)}; give one of them")
+            return _only(dependencies, found, f"{name} is", in_force=in_force)
     begun = [chain for chain in known if _begins(chain, name)]
-    if len(begun) > 1:
-        raise InputError(f"{name} is the beginning of more than one dataset: {join_words(begun)}; give one of them")
-    return begun[0] if begun else _older(dependencies, known, name)
+    if begun:
+        return _only(dependencies, begun, f"{name} is the beginning of", in_force=in_force)
+    return _older(dependencies, known, name)
+
+
+def _only(dependencies: Dependencies, found: list[str], words: str, *, in_force: bool) -> str:
+    if len(found) == 1:
+        return found[0]
+    left = _without_drafts(dependencies, found) if in_force else found
+    if len(left) == 1:
+        return left[0]
+    raise InputError(f"{words} more than one dataset: {join_words(found)}; give one of them")
+
+
+def _without_drafts(dependencies: Dependencies, found: list[str]) -> list[str]:
+    """The datasets that are no drafts; all of them where they are not one dataset, or the caller may not read what they are."""
+    if len({names_of(chain)[2] for chain in found}) > 1:
+        return found
+    try:
+        return [chain for chain in found if _status(dependencies, chain) is not DatasetStatus.DRAFT]
+    except AccessDenied:
+        return found
+
+
+def _status(dependencies: Dependencies, chain: str) -> DatasetStatus:
+    contract, _, number = parts_of(chain)
+    version = leading(dependencies.registry.contract(contract), contract, number)
+    status = dependencies.datasets.get(chain).status_at(dependencies.moment)
+    return strictest(version.status, status) if version else status
 
 
 def datasets_fitting(dependencies: Dependencies, name: str) -> frozenset[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from lakegate.base.errors import InputError
+from lakegate.base.errors import AccessDenied, InputError
+from lakegate.base.timestamps import moment
 from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
+from lakegate.gate.datasets.dataset_states import AT_ONCE, DatasetRowStore, DatasetState, DatasetStatus, StatusChange
 from lakegate.gate.registry.registry_rows import Publication
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import Environment
@@ -111,6 +115,52 @@ def test_a_name_of_several_lines_or_none_is_not_guessed(name: str, expected: str
         dataset_named(env().dependencies, name)
 
     assert str(refused.value).startswith(expected)
+
+
+@pytest.mark.parametrize("is_document", [True, False])
+@pytest.mark.parametrize("name", ["day", "weather/day", "weather", "weathe", "weathe/day"])
+def test_who_reads_a_dataset_means_the_version_in_force_while_the_next_one_is_a_draft(
+    name: str,
+    is_document: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    """By its document, or in its notice period. Who changes a dataset names it; once both are in force, who reads it, too."""
+    one = Environment()
+    plans = (("day", DIGESTS["1.0.0"]),)
+    for version, status in (("1.0.0", "active"), ("2.0.0", "draft" if is_document else "active")):
+        one.memory.registry.publish(Publication("weather", version, status, f"contracts/{version}", (), plans=plans))
+    if not is_document:
+        begin = moment(one.memory.clock.now() + timedelta(days=30))
+        changes = (StatusChange(DatasetStatus.DRAFT, AT_ONCE), StatusChange(DatasetStatus.ACTIVE, begin))
+        one.dependencies.datasets.write(DatasetState("weather/day_v2", changes))
+
+    assert dataset_named(one.dependencies, name, in_force=True) == "weather/day_v1"
+    with pytest.raises(InputError, match="more than one dataset: `weather/day_v1`, `weather/day_v2`"):
+        dataset_named(one.dependencies, name)
+    if not is_document:
+        one.memory.clock.sleep(31 * 24 * 3_600)
+        with pytest.raises(InputError, match="more than one dataset"):
+            dataset_named(one.dependencies, name, in_force=True)
+
+
+def test_a_draft_counts_among_other_datasets_and_for_who_may_not_read_the_status(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Datasets of one name in two contracts are two datasets, whatever their statuses."""
+    one = Environment()
+    plans = (("day", DIGESTS["1.0.0"]),)
+    for contract, version, status in (("a", "1.0.0", "active"), ("b", "1.0.0", "draft"), ("a", "2.0.0", "draft")):
+        document = f"contracts/{version}"
+        one.memory.registry.publish(Publication(contract, version, status, document, (), plans=plans))
+    with pytest.raises(InputError, match="more than one dataset: `a/day_v1`, `b/day_v1`"):
+        dataset_named(one.dependencies, "day_v1", in_force=True)
+    assert dataset_named(one.dependencies, "a/day", in_force=True) == "a/day_v1"
+
+    def denied(*_: object) -> DatasetState:
+        raise AccessDenied
+
+    monkeypatch.setattr(DatasetRowStore, "get", denied)
+    with pytest.raises(InputError, match="more than one dataset: `a/day_v1`, `a/day_v2`"):
+        dataset_named(one.dependencies, "a/day", in_force=True)
 
 
 def test_a_name_that_is_close_to_a_line_is_answered_with_that_line() -> None:
