@@ -146,7 +146,9 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
     writes |= {("PutItem", each) for each in ("line#a", "message#a")}
     transitions = {(action, key) for key in rows["Ledger"][2:5] for action in ("GetItem", "PutItem")}
     transitions |= {("PutItem", "workload#a"), ("GetObject", "LakeBucket/quarantine/a")}
-    transitions |= {(action, "LakeBucket/runs/a/parts-0.json") for action in ("GetObject", "PutObject")}
+    transitions |= {
+        (action, "LakeBucket/runs/a/parts-0.json") for action in ("GetObject", "GetObjectVersion", "PutObject")
+    }
 
     transitions |= {
         (f"GetObject{each}", f"{place}/a")

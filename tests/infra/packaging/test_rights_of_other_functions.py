@@ -389,6 +389,7 @@ def play_tables(town: Town) -> None:
     with town.arrow():
         for number in range(2):
             last = town.deliver(f"typed/{number}.csv", f"id\n{number}\n".encode())
+            town.gate.plans.clear()  # the function that tables are kept by has not judged
             assert deliveries.call(table_handler, message) == {"batchItemFailures": []}
         body = {"transition": "recall", "reason": "the supplier asks for it"}
         town.ask("POST /api/v1/workload/{id}/transition", last, body)
