@@ -110,7 +110,8 @@ def _create_client(service: str) -> Any:  # noqa: ANN401 - as above
 
 
 # ---- Errors of AWS as port errors ----
-# A port error names operation and code. It never carries AWS's message: that one may repeat keys and values of producers.
+# The text of a port error names operation and code, never the message of AWS, which may repeat keys and values of producers.
+# Its `explanation` has it, for the terminal of the person who asked.
 # botocore is imported when an error is translated: a command that asks nothing of AWS runs where it is not installed.
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.aws import open_stack
+from lakegate.aws import clients, open_stack
 from lakegate.base.errors import NotFound
 from lakegate.base.extension_points import ROOT
 from lakegate.features.deployment import account_steps, trial_steps
@@ -611,3 +611,11 @@ def test_the_list_fits_into_the_hours_and_dollars_that_the_guide_names() -> None
     assert dollars <= 7
     assert f"{len(STEPS)} steps" in guide
     assert "three hours and less than 7 USD" in guide
+
+
+def test_an_empty_poll_is_answered_before_its_client_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a message that SQS gives to the dropped poll is hidden, and the step says that nothing was heard."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    client = clients._create_client.__wrapped__("sqs")  # noqa: SLF001 - one that no other test gets
+
+    assert client.meta.config.read_timeout >= 2 * account_steps.POLL_SECONDS
