@@ -271,6 +271,15 @@ def test_a_table_has_the_comments_and_properties_of_the_newest_contract(iceberg:
     assert iceberg.read() == [1]
 
 
+def test_a_column_that_has_no_rows_yet_gets_its_comment_later(iceberg: OnIceberg) -> None:
+    """The first delivery of a version that adds a column may have no rows, and take the place of another one."""
+    first, shown = made(iceberg)
+    later = TableDescription(comments=((("n",), "One"), (("m",), "New"), (("m", "element", "sku"), "Inner")))
+    iceberg.tables.commit(replace(snapshot(1, removed=(first.key,)), description=later), shown)
+
+    assert iceberg.catalog.load_table(iceberg.name).schema().find_field("n").doc == "One"
+
+
 @pytest.mark.parametrize("change", ["add", "rename", "drop", "widen", "partition"])
 def test_columns_that_another_program_changed_are_an_error(iceberg: OnIceberg, change: str) -> None:
     """Else a column that was renamed by hand would come back beside it, without its values. A comment may be changed."""

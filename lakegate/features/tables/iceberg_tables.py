@@ -225,11 +225,18 @@ class _OneTry(Transaction):
 
 
 def _comment(transaction: Transaction, description: TableDescription | None) -> TableMetadata:
-    """Give fields the comments of a contract; returns the metadata with all changes until now."""
+    """Give fields the comments of a contract; returns the metadata with all changes until now.
+
+    A column that is new with a delivery without rows is not there yet.
+    """
     metadata = transaction.table_metadata
     schema = metadata.schema()
-    comments = description.comments if description else ()
-    changed = [(path, text) for path, text in comments if schema.find_field(".".join(path)).doc != text]
+    fields = {schema.find_column_name(number): field for number, field in index_by_id(schema).items()}
+    changed = [
+        (path, text)
+        for path, text in (description.comments if description else ())
+        if (field := fields.get(".".join(path))) is not None and field.doc != text
+    ]
     if not changed:
         return metadata
     with transaction.update_schema() as update:
