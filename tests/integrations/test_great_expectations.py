@@ -24,7 +24,11 @@ schema:
 - name: orders
   properties:
   - {name: id, logicalType: integer, primaryKey: true, primaryKeyPosition: 1}
-  - {name: price, logicalType: number, physicalType: "decimal(10,2)", required: true, logicalTypeOptions: {minimum: 0}}
+  - name: price
+    logicalType: number
+    physicalType: "decimal(10,2)"
+    required: true
+    logicalTypeOptions: {minimum: 0, multipleOf: 0.01}
   - name: state
     logicalType: string
     quality: [{type: library, metric: invalidValues, mustBe: 0, arguments: {validValues: [open, done]}}]
@@ -70,7 +74,7 @@ def suite_of(folder: Path) -> Path:
     words = ["convert", str(document), "--to", "great-expectations", "--output", str(made)]
     ended = CliRunner().invoke(app, words)
     assert ended.exit_code == 0, ended.output
-    assert "price:minimum:1" in ended.stderr
+    assert "price:multipleOf:1" in ended.stderr
     return made
 
 
@@ -97,6 +101,7 @@ def test_a_suite_is_made_of_a_contract(tmp_path: Path) -> None:
     assert [(each["type"], each["kwargs"]["column"]) for each in found["expectations"][1:]] == [
         ("expect_column_values_to_not_be_null", "id"),
         ("expect_column_values_to_not_be_null", "price"),
+        ("expect_column_values_to_be_between", "price"),
         ("expect_column_values_to_be_in_set", "state"),
         ("expect_column_values_to_be_unique", "id"),
     ]

@@ -166,7 +166,7 @@ def test_a_parent_that_breaks_a_child_is_inherited_from_a_day_on(lakegate: Lakeg
     listed = [" ".join(line.split()) for line in lakegate.ok("contracts").splitlines()]
     assert listed[1:3] == [
         "* 1.0.0 active *_v1 acme",
-        f"* 1.1.0 active *_v1 inherited from {at} acme",
+        f"* 1.1.0 active *_v1 inherited from {at} on acme",
     ]
     assert f"  weaker than acme@1.1.0 (owner: sales), which is inherited from {at} on" in subscribers.splitlines()
     assert lakegate.json("subscribers", "shop/orders_v1")["parents"] == [
