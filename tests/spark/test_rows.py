@@ -68,7 +68,7 @@ def test_the_two_shares_hold_every_record_once(judge_files: Callable[..., Judged
     ("storage", "body", "ending"),
     [
         (Storage(), b"n\n1\nx\n", ".csv"),
-        (Storage(Format.CSV, Compression.GZIP), gzip.compress(b"n\n1\nx\n"), ".csv.gz"),
+        (Storage(Format.CSV, Compression.GZIP), gzip.compress(b"n\n1\nx\n", mtime=0), ".csv.gz"),
         (Storage(Format.CSV, Compression.BZIP2), bz2.compress(b"n\n1\nx\n"), ".csv.bz2"),
         (Storage(Format.JSONL), b'{"n": 1}\n{"n": "x"}\n', ".jsonl"),
     ],
