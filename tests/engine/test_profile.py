@@ -399,7 +399,7 @@ EXPECTED_JSON = {
     [
         ("\n".join(map(json.dumps, RECORDS)).encode(), Storage(Format.JSONL)),
         (json.dumps(RECORDS).encode(), Storage(Format.JSON)),
-        (gzip.compress("\n".join(map(json.dumps, RECORDS)).encode()), Storage(Format.JSONL, Compression.GZIP)),
+        (gzip.compress("\n".join(map(json.dumps, RECORDS)).encode(), mtime=0), Storage(Format.JSONL, Compression.GZIP)),
         (bz2.compress(json.dumps(RECORDS, indent=1).encode()), Storage(Format.JSON, Compression.BZIP2)),
         (pa.Codec("zstd").compress(json.dumps(RECORDS).encode()).to_pybytes(), Storage(Format.JSON, Compression.ZSTD)),
     ],
