@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from lakegate.base.json_codec import Bounds, Name, omit_default
+
+if TYPE_CHECKING:
+    from lakegate.contract.contract_model import About
 
 LONGEST_DESCRIPTION: Final = 2_000
 LONGEST_NAME: Final = 500
@@ -42,3 +45,9 @@ class DatasetAbout:
     license: License | None = None
     fields: tuple[FieldAbout, ...] = omit_default(())
     """Those of a table that have a description."""
+
+
+def described(about: About) -> DatasetAbout:
+    """The description and the keywords of a contract, as long as a plan takes them."""
+    description = (about.description or about.purpose or "")[:LONGEST_DESCRIPTION]
+    return DatasetAbout(description, tuple(dict.fromkeys(tag[:LONGEST_NAME] for tag in about.tags))[:MOST_KEYWORDS])

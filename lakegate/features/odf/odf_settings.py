@@ -15,11 +15,10 @@ from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.lints.findings import Finding, Lint, LintLevel, settings_of
 from lakegate.plan.dataset_about import (
     LONGEST_ADDRESS,
-    LONGEST_DESCRIPTION,
     LONGEST_NAME,
-    MOST_KEYWORDS,
     DatasetAbout,
     License,
+    described,
 )
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.rules.compile_plan import plan_fields
@@ -37,9 +36,7 @@ LICENSE: Final = frozenset({"license", "licence"})
 
 def dataset_about(about: About) -> DatasetAbout | None:
     """None where the document states nothing of it."""
-    description = (about.description or about.purpose or "")[:LONGEST_DESCRIPTION]
-    keywords = tuple(dict.fromkeys(tag[:LONGEST_NAME] for tag in about.tags))[:MOST_KEYWORDS]
-    found = DatasetAbout(description, keywords, _license(about.sections))
+    found = replace(described(about), license=_license(about.sections))
     return None if found == DatasetAbout() else found
 
 

@@ -277,10 +277,10 @@ def _producer(
 ) -> _OverwriteFiles | _FastAppendFiles:
     """What makes a snapshot: one of all files again, one that removes some, or one that adds some."""
     is_whole, removes = of
-    update = transaction.update_snapshot(snapshot_properties=summary)
     if is_whole:
         operation = Operation.OVERWRITE if table.current_snapshot() else Operation.APPEND
         return _ListedAgain(operation, transaction, table.io, snapshot_properties=summary)
+    update = transaction.update_snapshot(snapshot_properties=summary)
     return update.overwrite() if removes else update.merge_append()
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from lakegate.base.text import printable
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.delivery_policy import PublishAs
-from lakegate.plan.dataset_about import LONGEST_DESCRIPTION, LONGEST_NAME, MOST_KEYWORDS, DatasetAbout, FieldAbout
+from lakegate.plan.dataset_about import LONGEST_DESCRIPTION, DatasetAbout, FieldAbout, described
 from lakegate.plan.plan import OF_MAPS, Plan
 from lakegate.rules.compile_plan import plan_fields
 
@@ -48,15 +48,12 @@ def plan_data(contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
     """The plan of a table, with its descriptions."""
     if plan.policy.publish_as is not PublishAs.ICEBERG:
         return plan
-    about = contract.about
     fields = []
     for each in plan_fields(dataset.fields, with_inner=True):
         field = dataset.field(each.name)
         if field is not None and field.description:
             fields.append(FieldAbout(each.name, field.description[:LONGEST_DESCRIPTION]))
-    description = (about.description or about.purpose or "")[:LONGEST_DESCRIPTION]
-    tags = tuple(dict.fromkeys(tag[:LONGEST_NAME] for tag in about.tags))[:MOST_KEYWORDS]
-    found = DatasetAbout(description, tags, fields=tuple(fields))
+    found = replace(described(contract.about), fields=tuple(fields))
     return plan if found == DatasetAbout() else replace(plan, about=found)
 
 
