@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
-from pyarrow.fs import FileSelector, FileType
 from pyiceberg.exceptions import (
     CommitFailedException,
     NoSuchTableError,
@@ -19,18 +19,18 @@ from pyiceberg.exceptions import (
     ValidationError,
 )
 from pyiceberg.io import FileIO, load_file_io
-from pyiceberg.io.pyarrow import PyArrowFileIO, parquet_file_to_data_file
+from pyiceberg.io.pyarrow import parquet_file_to_data_file
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.schema import index_by_id
-from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import AssertTableUUID, RemoveSnapshotRefUpdate, RemoveSnapshotsUpdate
-from pyiceberg.table.update.snapshot import ExpireSnapshots, _FastAppendFiles, _OverwriteFiles
+from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles
 
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import ConditionFailed, InputError, Unanswered
 from lakegate.base.json_codec import sha256_of
+from lakegate.features.tables.erased_snapshots import snapshots_with_others, unused_files
 from lakegate.features.tables.keep_table import (
     BLOCK,
     DATASET,
@@ -116,15 +116,7 @@ class IcebergTables:
         if table is None:
             return ()
         with _catalog_errors():
-            used = set(_used_files(table.io, table.metadata, table.metadata.snapshots))
-            used |= {table.metadata_location, *(each.metadata_file for each in table.metadata.metadata_log)}
-            below = f"{table.metadata.location}/"
-            expired = {each for each in _expired_files(table) if each.startswith(below)}
-            listed = _listed_files(table.io, below)
-            old = {
-                each for each, modified in listed if now - modified > IN_FLIGHT[each.startswith(f"{below}metadata/")]
-            }
-            return tuple(sorted((expired | old) - used))
+            return tuple(sorted(unused_files(table, now)))
 
     def discard(self, dataset: str, address: str) -> None:
         table = self._table(dataset)
@@ -177,12 +169,13 @@ class IcebergTables:
             properties |= dict(snapshot.description.properties)
             if stale := MANAGED & metadata.properties.keys() - properties.keys():
                 transaction.remove_properties(*sorted(stale))
+        gone = _old_snapshots(transaction.table_metadata, metadata.snapshots, properties)
         if snapshot.standing is not None:
             standing = frozenset(f"{self.lake}/{key}" for key in snapshot.standing)
-            _take_out(transaction, table, standing)
+            gone |= snapshots_with_others(table, standing)
             properties[EXPIRED] = table.metadata_location
         transaction.set_properties(properties)
-        _expire(transaction, metadata.snapshots, properties)
+        transaction.remove_snapshots(gone)
         return transaction, files.snapshot_id
 
     def _difference(self, table: Table, snapshot: TableSnapshot) -> tuple[list[str], list[DataFile]]:
@@ -216,6 +209,13 @@ class _OneTry(Transaction):
             self._known = len(self._updates), super().table_metadata
         return self._known[1]
 
+    def remove_snapshots(self, identities: AbstractSet[int]) -> None:
+        """Take snapshots out of the table, with branches and tags that are about them. No file is deleted."""
+        of_them = (name for name, ref in self.table_metadata.refs.items() if ref.snapshot_id in identities)
+        refs = [RemoveSnapshotRefUpdate.model_validate({"ref-name": name}) for name in of_them]
+        snapshots = [RemoveSnapshotsUpdate.model_validate({"snapshot-ids": list(identities)})] if identities else []
+        self._stage((*refs, *snapshots))
+
     def commit_transaction(self) -> Table:
         """Raises CommitFailedException where the table was changed since it was read."""
         table = self._table
@@ -245,17 +245,16 @@ def _comment(transaction: Transaction, description: TableDescription | None) -> 
     return transaction.table_metadata
 
 
-def _expire(transaction: Transaction, snapshots: Sequence[Snapshot], properties: Mapping[str, str]) -> None:
-    """Leave out snapshots that are older than the table's property says, and those beyond the most that it has.
+def _old_snapshots(metadata: TableMetadata, snapshots: Sequence[Snapshot], properties: Mapping[str, str]) -> set[int]:
+    """The ids of snapshots that are older than the table's property says, and of those beyond the most that it has.
 
-    Branches and tags that others have made keep theirs. No file is deleted.
+    Branches and tags that others have made keep theirs.
     """
-    oldest = [each.timestamp_ms for each in snapshots[:1]]
     before = snapshots[1 - MOST_SNAPSHOTS].timestamp_ms if len(snapshots) >= MOST_SNAPSHOTS else 0
     if age := properties.get(MOST_AGE):
         before = max(before, int(datetime.now(UTC).timestamp() * 1000) - int(age))
-    if oldest and oldest[0] < before:
-        ExpireSnapshots(transaction).older_than(datetime.fromtimestamp(before / 1000, UTC)).commit()
+    kept = {ref.snapshot_id for ref in metadata.refs.values()}
+    return {each.snapshot_id for each in snapshots if each.timestamp_ms < before} - kept
 
 
 def _digest_of_columns(metadata: TableMetadata) -> str:
@@ -369,77 +368,6 @@ def _data_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
         if manifest.content is ManifestContent.DATA:
             for entry in manifest.fetch_manifest_entry(table.io):
                 yield entry.data_file
-
-
-# ---- Snapshots that an erasure takes out, and files that no snapshot uses ----
-
-
-IN_FLIGHT: Final = {True: timedelta(hours=1), False: timedelta(days=3)}
-"""How long a file that no snapshot uses may be of a commit that follows. Metadata is written when everything else is there, and a
-commit is tried again for half an hour at most; of data files it is Iceberg's own default for files without an owner."""
-
-
-def _names_others(io: FileIO, snapshot: Snapshot, standing: frozenset[str]) -> bool:
-    """Whether manifests of a snapshot name a file that does not stand, or cannot be read, so that nobody can tell."""
-    try:
-        for manifest in snapshot.manifests(io):
-            for each in manifest.fetch_manifest_entry(io, discard_deleted=False):
-                if each.data_file.file_path not in standing:
-                    return True
-    except FileNotFoundError:
-        return True
-    return False
-
-
-def _take_out(transaction: Transaction, table: Table, standing: frozenset[str]) -> None:
-    """Take snapshots that name other files out of a table, with branches and tags that are about them."""
-    found = (each for each in table.metadata.snapshots if _names_others(table.io, each, standing))
-    identities = [each.snapshot_id for each in found]
-    for name, ref in transaction.table_metadata.refs.items():
-        if ref.snapshot_id in identities:
-            transaction._stage((RemoveSnapshotRefUpdate.model_validate({"ref-name": name}),))  # noqa: SLF001 - it has no public method
-    if identities:
-        transaction._stage((RemoveSnapshotsUpdate.model_validate({"snapshot-ids": identities}),))  # noqa: SLF001 - likewise
-
-
-def _expired_files(table: Table) -> Iterator[str]:
-    """The files that the metadata from before the last erasure uses."""
-    io, before = table.io, table.properties.get(EXPIRED)
-    if before is not None:
-        with suppress(FileNotFoundError):
-            metadata = FromInputFile.table_metadata(io.new_input(before))
-            known = {each.snapshot_id for each in table.metadata.snapshots}
-            gone = [each for each in metadata.snapshots if each.snapshot_id not in known]
-            yield from _used_files(io, metadata, gone)
-
-
-def _used_files(io: FileIO, metadata: TableMetadata, snapshots: Iterable[Snapshot]) -> Iterator[str]:
-    """Of snapshots the manifests and the files that they name; what was deleted already is left out."""
-    of = set[int]()
-    read = set[str]()
-    for snapshot in snapshots:
-        of.add(snapshot.snapshot_id)
-        yield snapshot.manifest_list
-        with suppress(FileNotFoundError):
-            for manifest in snapshot.manifests(io):
-                yield manifest.manifest_path
-                if manifest.manifest_path not in read:
-                    read.add(manifest.manifest_path)
-                    with suppress(FileNotFoundError):
-                        yield from (each.data_file.file_path for each in manifest.fetch_manifest_entry(io))
-    for statistics in (*metadata.statistics, *metadata.partition_statistics):
-        if statistics.snapshot_id in of:
-            yield statistics.statistics_path
-
-
-def _listed_files(io: FileIO, folder: str) -> Iterator[tuple[str, datetime]]:
-    """All files below a folder, each with its time."""
-    assert isinstance(io, PyArrowFileIO)
-    scheme, place, path = io.parse_location(folder)
-    files = io.fs_by_scheme(scheme, place)
-    for each in files.get_file_info(FileSelector(path, allow_not_found=True, recursive=True)):
-        if each.type is FileType.File:
-            yield f"{folder}{each.path.removeprefix(path)}", each.mtime
 
 
 def _columns(io: FileIO, address: str) -> pa.Schema:
