@@ -66,7 +66,8 @@ def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
 ORIGINALS = "_original/"
 """In the folder of an accepted delivery, beside its slices: what arrived. The underscore hides it from readers of folders."""
 TABLE = "_table/"
-"""In the folder of an accepted delivery, beside what arrived: its rows in typed files, the data of a table."""
+"""In the folder of an accepted delivery, beside what arrived: its rows in typed files, the data of a table. Beside its rejected
+rows likewise."""
 STATE = "_state/"
 """In the same folder: what the delivery adds to the merge state of its dataset."""
 

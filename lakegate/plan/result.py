@@ -197,7 +197,7 @@ class WrittenObject:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile(WrittenObject):
-    """A typed file of accepted rows."""
+    """A typed file of accepted or of rejected rows."""
 
     rows: Rows
 
@@ -265,6 +265,8 @@ class Result(VersionedDocument):
     typed_files: Annotated[tuple[WrittenFile, ...], Bounds(most=100_000)] = omit_default(())
     """The accepted rows as typed files, in the order of the delivery, if the request wants them; none of a delivery without
     rows."""
+    rejected_files: Annotated[tuple[WrittenFile, ...], Bounds(most=100_000)] = omit_default(())
+    """Likewise its rejected rows, if the contract rejects single rows."""
     engines: Annotated[dict[Step, Annotated[str, Bounds(most=128)]], Bounds(most=20)] = field(default_factory=dict)
     timings: Annotated[dict[Step, Amount], Bounds(most=100)] = field(default_factory=dict)
     """Seconds by step."""

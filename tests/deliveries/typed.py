@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lakegate.contract.delivery_policy import OnReject
 from lakegate.engine.read.data_source import path_of
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
@@ -26,16 +27,29 @@ def typed_files(
     engine: Callable[[Request, Plan], Result] = measure_natively,
 ) -> tuple[WrittenFile, ...]:
     """The typed files of an accepted delivery; each is as the result states it."""
+    return both_files(plan, folder, *objects, engine=engine)[0]
+
+
+def both_files(
+    plan: Plan,
+    folder: Path,
+    *objects: bytes,
+    engine: Callable[[Request, Plan], Result] = measure_natively,
+) -> tuple[tuple[WrittenFile, ...], tuple[WrittenFile, ...]]:
+    """The typed files of its accepted, and of its rejected rows."""
     folder.mkdir(exist_ok=True)
     request = replace(request_for(plan, folder, *objects), typed_files=True)
-    found = engine(request, plan).typed_files
-    for number, each in enumerate(found):
-        assert each.uri == f"{request.output_uri}/table/part-{number:05}.parquet"
+    result = engine(request, plan)
+    named = {"part": result.typed_files, "rejected": result.rejected_files}
+    for name, number, each in ((name, *one) for name, files in named.items() for one in enumerate(files)):
+        assert each.uri == f"{request.output_uri}/table/{name}-{number:05}.parquet"
         assert (each.size, each.rows) == (
             path_of(each.uri).stat().st_size,
             pq.read_metadata(path_of(each.uri)).num_rows,
         )
-    return found
+    if plan.policy.on_reject is OnReject.ROWS and result.typed_files:
+        assert sum(each.rows for each in result.rejected_files) == result.rejected_rows
+    return result.typed_files, result.rejected_files
 
 
 def rows_of(found: tuple[WrittenFile, ...]) -> pa.Table:

@@ -48,6 +48,7 @@ NOT_JUDGED = frozenset(
         "vcpu_seconds",
         "cost",
         "typed_files",
+        "rejected_files",
     }
 )
 JUDGED = tuple(each.name for each in fields(Result) if each.name not in NOT_JUDGED)
@@ -137,6 +138,8 @@ def block_digest(block: Block) -> str:
         document |= {"slices": listed}
     if block.table is not None:
         document |= {"table": [{"key": each.key, "rows": each.rows} for each in block.table]}
+    if block.rejected_table is not None:
+        document |= {"rejected_table": [{"key": each.key, "rows": each.rows} for each in block.rejected_table]}
     if block.watermark is not None:
         document |= {"watermark": block.watermark}
     if block.result is not None:

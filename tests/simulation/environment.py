@@ -456,7 +456,7 @@ class Environment:
             published = (
                 slices_of(self.memory.objects, asked, accepted, time_of(body))
                 if asked["slices"]
-                else typed_files_of(self.memory.objects, asked, accepted)
+                else typed_files_of(self.memory.objects, asked, accepted, body[len(accepted) :])
             )
         result = Result(
             workload=str(asked["workload"]),

@@ -675,7 +675,8 @@ class Promises:
         self._true(row)
         _broken("P26", self.slices.committed(block, row))
         body = self.env.measured(row)
-        _broken("P2", fault_of(block, row, body[:-1] if body.startswith(b"split") else body, self.env.lake))
+        accepted = body[:-1] if body.startswith(b"split") else body
+        _broken("P2", fault_of(block, row, (accepted, body[len(accepted) :]), self.env.lake))
 
     def _recorded(self, before: Workload, row: Workload) -> None:
         """P3: who replayed an attempt, or waived a rejection, is in the ledger before anything is judged again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -130,7 +131,7 @@ def repeats(array: pa.Array, kind: Physical) -> pa.Array:
     lists = _lists(array, kind)[0]
     values, (parents, _) = pc.list_flatten(lists), _stand(lists)
     if pa.types.is_nested(values.type):
-        values = pa.array([repr(_zeroed(each)) for each in _numbered(values).to_pylist()], pa.string())
+        values = pa.array([repr(_zeroed(each)) for each in map_moments(values, _numbers).to_pylist()], pa.string())
     elif pa.types.is_floating(values.type):
         values = pc.add(values, pa.scalar(0.0, values.type))
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode(null_encoding="encode")
@@ -141,25 +142,28 @@ def repeats(array: pa.Array, kind: Physical) -> pa.Array:
     return pc.if_else(lists.is_valid(), found, pa.scalar(None, pa.bool_()))
 
 
-def _numbered(array: pa.Array) -> pa.Array:
-    """The same with moments, days and times as the numbers that they are stored as: Python's own end with the year 9999."""
-    kind = array.type
+def map_moments(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """The same with moments, days and times at every level as a function makes them: Python's own end with the year 9999."""
+    kind, changed = array.type, partial(map_moments, change=change)
     if pa.types.is_temporal(kind):
-        return array.view(
-            pa.int64() if kind.bit_width == pa.int64().bit_width else pa.int32()
-        )  # only told apart, never shown
+        return change(array)
     if pa.types.is_struct(kind):
         names = [each.name for each in kind]
-        return pa.StructArray.from_arrays(list(map(_numbered, array.flatten())), names, mask=array.is_null())
+        return pa.StructArray.from_arrays(list(map(changed, array.flatten())), names, mask=array.is_null())
     if not pa.types.is_nested(kind):
         return array
+    if pa.types.is_fixed_size_list(kind):
+        array = array.cast(pa.list_(kind.value_type))
     whole = pa.concat_arrays([array.slice(0, 0), array])
     if pa.types.is_map(kind):
-        return pa.MapArray.from_arrays(
-            whole.offsets, _numbered(whole.keys), _numbered(whole.items), mask=whole.is_null()
-        )
+        return pa.MapArray.from_arrays(whole.offsets, changed(whole.keys), changed(whole.items), mask=whole.is_null())
     lists = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
-    return lists.from_arrays(whole.offsets, _numbered(whole.values), mask=whole.is_null())
+    return lists.from_arrays(whole.offsets, changed(whole.values), mask=whole.is_null())
+
+
+def _numbers(array: pa.Array) -> pa.Array:
+    """Moments, days or times as the numbers that they are stored as: they are only told apart, never shown."""
+    return array.view(pa.int64() if array.type.bit_width == pa.int64().bit_width else pa.int32())
 
 
 def _zeroed(value: Any) -> Any:  # noqa: ANN401 - any value of Arrow

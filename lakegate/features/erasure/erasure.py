@@ -183,7 +183,7 @@ def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
     for record in begun:
         planned: list[dict[str, Any]] = record.content["objects"]
         workload, objects = record.content["workload"], list[dict[str, Any]]()
-        typed = yield from _publish_typed(dependencies, record.content)
+        typed = yield from _publish_typed(dependencies, record.content, plans[workload])
         for entry in planned:
             if typed is None:
                 objects += [_unchanged(dependencies, entry)]
@@ -205,7 +205,9 @@ def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
     return len(begun)
 
 
-def _publish_typed(dependencies: Dependencies, content: Mapping[str, Any]) -> Steps[list[dict[str, Any]] | None]:
+def _publish_typed(
+    dependencies: Dependencies, content: Mapping[str, Any], plan: str
+) -> Steps[list[dict[str, Any]] | None]:
     """Copy the rests of typed files to their keys. Returns what the record after states; None where not all is staged any more.
 
     Nothing is published then: what arrived and its typed files stay as they are, and the next run finds the rows.
@@ -221,8 +223,13 @@ def _publish_typed(dependencies: Dependencies, content: Mapping[str, Any]) -> St
             staged = dependencies.objects.head(source)
             found = version_in_lake(dependencies, left["key"])
             if found is None or (found.size, found.checksum) != (staged.size, staged.checksum):
-                where = _lake(dependencies, left["key"])
-                found = yield from perform(Effect.REPLACE, dependencies.objects.copy, source, staged.etag, where)
+                where, tag = (
+                    _lake(dependencies, left["key"]),
+                    stored_objects.tag_of(dependencies, left["key"], plan, content["workload"]),
+                )
+                found = yield from perform(
+                    Effect.REPLACE, dependencies.objects.copy, source, staged.etag, where, tag=tag
+                )
             done["left"] = {"key": left["key"], "rows": left["rows"], **_describe_version(found)}
         stated.append(done)
     return stated
@@ -267,8 +274,8 @@ def _total(rows: Iterable[int | None]) -> int | None:
 class TableOfErasure(Protocol):
     """What a catalog shows of a dataset whose typed files were erased (extension point `erased tables`)."""
 
-    def follows(self, height: int) -> bool:
-        """Whether it shows no typed file that the records up to a height erased, also not in an earlier snapshot.
+    def follows(self, erased: Mapping[str, int]) -> bool:
+        """Whether it shows no typed file of these keys, which records of these heights erased, also not in an earlier snapshot.
 
         A table that is behind is told, and waited for.
         """
@@ -294,7 +301,7 @@ def settle(dependencies: Dependencies, dataset: str, table: TableOfErasure | Non
     erasures = erasures_of(blocks)
     done = [block for block in blocks if isinstance(block, Record) and block.kind == DONE]
     typed = {each["key"]: record.height for record in done for each in record.content.get("table", ())}
-    is_followed = not typed or table is None or table.follows(max(typed.values()))
+    is_followed = not typed or table is None or table.follows(typed)
     left = {key: value for key, value in erasures.left.items() if is_followed or key not in typed}
     versions = [version for key, value in left.items() for version in _before(dependencies, key, value)]
     if typed and table is not None and is_followed:

@@ -84,6 +84,8 @@ class Found:
     """Of readable records that are left out, their places among these, from 0."""
     values: NDArray[np.int64] = field(default_factory=_none, compare=False)
     """Those of them that have the values by their types, and not as texts alone."""
+    among_all: NDArray[np.int64] = field(default_factory=_none, compare=False)
+    """Of records that are left out, their places among all records, from 0: a typed file of rejected rows has them all."""
 
 
 def without(  # noqa: PLR0913, PLR0917 - an object, how it is read, what is left out and where the rest is written
@@ -163,7 +165,7 @@ def _matching(
     by_any = " AND ".join(f"({text} OR {value})" for text, value in conditions)
     select = f"SELECT {ROW}, {by_value} AS {BY_VALUE} FROM {CHUNK} WHERE {by_any}"  # noqa: S608 - generated names and literals
     records, readable, lines = 0, 0, 0
-    numbers, places, values = [_none()], [_none()], [_none()]
+    numbers, places, values, among_all = [_none()], [_none()], [_none()], [_none()]
     for share in source.shares:
         rows, matches, typed, malformed, before = [_none()], [_none()], [_none()], 0, lines
         for chunk in source.chunks(share):
@@ -177,13 +179,18 @@ def _matching(
         read = np.sort(np.concatenate(rows))
         places.append(readable + np.searchsorted(read, np.sort(np.concatenate(matches))))
         values.append(readable + np.searchsorted(read, np.sort(np.concatenate(typed))))
+        every = read
         if malformed:
-            matches.append(_unreadable(source, share, keys, read))
+            every, others = _unreadable(source, share, keys, read)
+            matches.append(others)
+        own = np.sort(np.concatenate(matches))
+        among_all.append(records + np.searchsorted(every, own))
         records += len(read) + malformed
         readable += len(read)
-        numbers.append(np.sort(np.concatenate(matches)) + before)
+        numbers.append(own + before)
     erased = np.concatenate(numbers)
-    return Found(records, len(erased), readable, np.concatenate(places), np.concatenate(values)), erased
+    of_readable = np.concatenate(places), np.concatenate(values)
+    return Found(records, len(erased), readable, *of_readable, np.concatenate(among_all)), erased
 
 
 def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPyConnection) -> tuple[str, str]:
@@ -207,17 +214,20 @@ def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPy
     return f"coalesce({as_text}, false)", f"coalesce({as_value}, false)"
 
 
-def _unreadable(source: Source, share: Share, keys: tuple[Key, ...], read: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The records of a share that cannot be read and contain all the values."""
+def _unreadable(
+    source: Source, share: Share, keys: tuple[Key, ...], read: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All records of a share, and those of them that cannot be read and contain all the values."""
     known = set(read.tolist())
-    rows = []
+    every, rows = [_none()], []
     for table in source.originals(share):
         if LINE not in table.column_names:
             raise InputError("a value is longer than a record may be: the rows of the file cannot be found")
+        every.append(table.column(ROW).to_numpy())
         for row, text in zip(table.column(ROW).to_pylist(), table.column(LINE).to_pylist(), strict=True):
             if row not in known and all(any(form in text for form in _forms(key.value)) for key in keys):
                 rows.append(row)
-    return np.array(rows, np.int64)
+    return np.concatenate(every), np.array(rows, np.int64)
 
 
 def _forms(value: str) -> Iterable[bytes]:
@@ -266,6 +276,28 @@ def without_typed(  # noqa: PLR0913, PLR0917 - as `without`
     if len(places):
         rewrite_parquet(source, store, 0, (RecordChange(int(number), None) for number in places), target)
     return Found(found.records, len(places))
+
+
+OF_REJECTED: Final = PlanField("delivery", "c0", LogicalType.STRING)
+"""A column of typed files of rejected rows, by which they are opened."""
+
+
+def without_rejected(  # noqa: PLR0913, PLR0917 - as `without`
+    plan: Plan, part: StagedPart, store: Store, rejected: Found, rows: TypedRows, target: Path
+) -> Found:
+    """Write a typed file of rejected rows without those that are left out of the rejected records that arrived.
+
+    Its values say nothing: they are masked where a field is classified. Raises InputError where it has other rows than it should.
+    """
+    policy = replace(plan.policy, on_reject=OnReject.FILE)
+    plan = replace(plan, fields=(OF_REJECTED,), storage=Storage(Format.PARQUET), policy=policy, checks=())
+    source, end = open_source(plan, (part,), store), rows.begin + rows.rows
+    places = rejected.among_all[(rejected.among_all >= rows.begin) & (rejected.among_all < end)] - rows.begin
+    if source.sizes[0] != rows.rows:
+        raise InputError(DISAGREE)
+    if len(places):
+        rewrite_parquet(source, store, 0, (RecordChange(int(number), None) for number in places), target)
+    return Found(rows.rows, len(places))
 
 
 DISAGREE: Final = "its typed files have other rows with these values than what arrived"
@@ -317,26 +349,27 @@ def search_objects(
     blocks = dependencies.ledger.blocks(dataset)
     erasures = erasures_of(blocks)
     for block in deliveries(blocks):
-        typed = {each.key for each in block.table or ()}
-        hits, arrived = list[Hit](), _Arrived()
+        typed = block.typed_keys
+        hits, arrived = list[Hit](), {share: _Arrived() for share in SHARES}
         for entry in erasures.objects_of(block):
             if entry.key in typed:
                 continue
-            is_beside = bool(typed) and entry.key.startswith(ACCEPTED)
+            beside = next(arrived[share] for share in SHARES if entry.key.startswith(share))
             try:
                 version = _find_object(dependencies, block, entry, erasures)
                 if version is not None:
                     found = _search(dependencies, block, version, keys, folder / f"{search.count}")
                     hits += _hits(version, found, folder / f"{search.count}")
-                    arrived.found += [found] if is_beside else []
+                    beside.found.append(found)
             except (InputError, UnreadableError, duckdb.Error, OSError) as error:
                 search.unsearched.append((block, entry.key, _why(error)))
-                arrived.is_searched = arrived.is_searched and not is_beside
+                beside.is_searched = False
             search.count += 1
             looked(search.count)
-        if typed:
-            hits = _with_typed(dependencies, block, erasures, keys, folder, hits, arrived, search)
-            looked(search.count)
+        for share, stated in ((ACCEPTED, block.table), (stored_objects.FOLDER, block.rejected_table)):
+            if stated:
+                hits = _with_typed(dependencies, block, erasures, keys, folder, hits, share, arrived[share], search)
+                looked(search.count)
         if hits:
             search.deliveries.append((block, hits))
     return search
@@ -344,7 +377,7 @@ def search_objects(
 
 @dataclass(slots=True)
 class _Arrived:
-    """What was found in the accepted objects of a delivery that are not typed files."""
+    """What was found in the accepted, or in the quarantined objects of a delivery that are not typed files."""
 
     found: list[Found] = field(default_factory=list)
     """In the order of the delivery."""
@@ -353,12 +386,19 @@ class _Arrived:
 
     def total(self) -> Found:
         """Of all of them, as if they were one."""
-        begins = np.cumsum([0, *(each.readable for each in self.found)])
-        places, values = (
-            np.concatenate([_none(), *(begin + part for begin, part in zip(begins, parts, strict=False))])
-            for parts in ([each.places for each in self.found], [each.values for each in self.found])
+        readable, records = (
+            np.cumsum([0, *counts])
+            for counts in ([each.readable for each in self.found], [each.records for each in self.found])
         )
-        return Found(0, len(places), int(begins[-1]), places, values)
+        places, values, among_all = (
+            np.concatenate([_none(), *(begin + part for begin, part in zip(begins, parts, strict=False))])
+            for begins, parts in (
+                (readable, [each.places for each in self.found]),
+                (readable, [each.values for each in self.found]),
+                (records, [each.among_all for each in self.found]),
+            )
+        )
+        return Found(int(records[-1]), len(among_all), int(readable[-1]), places, values, among_all)
 
 
 def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, and where it is written
@@ -368,25 +408,33 @@ def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, a
     keys: tuple[Key, ...],
     folder: Path,
     hits: list[Hit],
+    share: str,
     arrived: _Arrived,
     search: ErasureSearch,
 ) -> list[Hit]:
-    """The objects of a delivery and its typed files with rows to erase; where these cannot be, no accepted object of it."""
+    """The objects of a share of a delivery and its typed files with rows to erase; where these cannot be, none of the share."""
     typed, begin, total = list[Hit](), 0, arrived.total()
     stored = {each.key: each for each in (*erasures.objects_of(block), *erasures.added_to(block))}
-    files = erasures.table_of(block)
-    are_searched = arrived.is_searched
-    if are_searched and total.readable != sum(each.rows for each in files):
-        are_searched = False
-        search.unsearched.append((block, (files or block.table or ())[0].key, DISAGREE))
+    is_rejected = share == stored_objects.FOLDER
+    files = erasures.rejected_table_of(block) if is_rejected else erasures.table_of(block)
+    are_searched, count = arrived.is_searched, total.records if is_rejected else total.readable
     try:
-        for each in files if are_searched else ():
-            version = _find_object(dependencies, block, stored[each.key], erasures)
+        there = files if are_searched else ()
+        versions = [_find_object(dependencies, block, stored[each.key], erasures) for each in there]
+        if is_rejected and not arrived.found and not any(versions):
+            return hits  # all of it has expired
+        if are_searched and (None in versions or count != sum(each.rows for each in files)):
+            are_searched = False
+            search.unsearched.append((block, (files or block.table or ())[0].key, DISAGREE))
+        for each, version in zip(there, versions, strict=True) if are_searched else ():
             assert version is not None
-            target = folder / f"{search.count}"
+            target, rows = folder / f"{search.count}", TypedRows(begin, each.rows)
             plan, part, store = _opened(dependencies, block, version)
-            with database(folder) as connection:
-                found = without_typed(plan, part, store, keys, total, TypedRows(begin, each.rows), connection, target)
+            if is_rejected:
+                found = without_rejected(plan, part, store, total, rows, target)
+            else:
+                with database(folder) as connection:
+                    found = without_typed(plan, part, store, keys, total, rows, connection, target)
             typed += [replace(hit, is_typed=True) for hit in _hits(version, found, target)]
             begin += each.rows
             search.count += 1
@@ -395,10 +443,11 @@ def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, a
         search.unsearched.append((block, files[0].key, _why(error)))
     if are_searched:
         return [*hits, *typed]
-    return [hit for hit in hits if not hit.key.startswith(ACCEPTED)]
+    return [hit for hit in hits if not hit.key.startswith(share)]
 
 
 ACCEPTED: Final = "accepted/"
+SHARES: Final = (ACCEPTED, stored_objects.FOLDER)
 
 
 def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[str, ...]) -> ErasureSearch:
@@ -412,7 +461,7 @@ def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[
             raise InputError(
                 f"{dataset} has {'several deliveries' if named else 'no delivery'} whose id begins so: {name}"
             )
-        typed = {each.key for each in erasures.table_of(named[0])}
+        typed = {each.key for each in (*erasures.table_of(named[0]), *erasures.rejected_table_of(named[0]))}
         entries = (*erasures.objects_of(named[0]), *erasures.added_to(named[0]))
         objects = filter(None, (_find_object(dependencies, named[0], entry, erasures) for entry in entries))
         hits = [Hit(entry.key, entry.version, None, None, is_typed=entry.key in typed) for entry in objects]

@@ -1,4 +1,4 @@
-"""Publisher at the gate: the typed files of an accepted delivery, beside what arrived."""
+"""Publisher at the gate: the typed files of an accepted delivery, beside what arrived, and beside what was rejected of it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ class TablePublisher:
         return replace(request, typed_files=True)
 
     def decided(self, plan: Plan, result: Result, _workload: Workload, decision: Decision) -> Decision:
-        """Nothing follows; the typed files have every accepted row."""
-        names = [_name(each) for each in result.typed_files]
-        if names != sorted(set(names)):
-            raise InputError("typed files are not in the order of the delivery, or have the same name")
-        expected = _typed_rows(plan, result) if plan.policy.publish_as is PublishAs.ICEBERG else 0
-        if sum(each.rows for each in result.typed_files) != expected:
-            raise InputError("there are typed files of a delivery that has none, or not of all its rows")
+        """Nothing follows; the typed files have every accepted row, and of what rejects single rows every rejected one."""
+        is_table = plan.policy.publish_as is PublishAs.ICEBERG
+        rejected = result.rejected_rows if plan.policy.on_reject is OnReject.ROWS else 0
+        for files, rows in ((result.typed_files, _typed_rows(plan, result)), (result.rejected_files, rejected)):
+            names = [_name(each) for each in files]
+            if names != sorted(set(names)):
+                raise InputError("typed files are not in the order of the delivery, or have the same name")
+            if sum(each.rows for each in files) != (rows if is_table else 0):
+                raise InputError("there are typed files of a delivery that has none, or not of all its rows")
         return decision
 
     def is_next(self, _turn: DeliveryTurn) -> bool:
@@ -51,13 +53,19 @@ class TablePublisher:
         yield from ()
 
     def copies(self, workload: Workload, result: Result) -> Iterator[tuple[WrittenFile, str]]:
-        """The typed files."""
+        """The typed files; those of rejected rows are read by who may read what was rejected."""
         for each in result.typed_files:
-            yield each, _key(workload, each)
+            yield each, _key("accepted", workload, each)
+        for each in result.rejected_files:
+            yield each, _key("quarantine", workload, each)
 
     def listed(self, workload: Workload, result: Result) -> PublishedRows:
         """The published typed files."""
-        return PublishedRows(table=tuple(TableFile(_key(workload, each), each.rows) for each in result.typed_files))
+        rejected = tuple(TableFile(_key("quarantine", workload, each), each.rows) for each in result.rejected_files)
+        return PublishedRows(
+            table=tuple(TableFile(_key("accepted", workload, each), each.rows) for each in result.typed_files),
+            rejected_table=rejected or None,
+        )
 
 
 def _typed_rows(plan: Plan, result: Result) -> int:
@@ -67,9 +75,9 @@ def _typed_rows(plan: Plan, result: Result) -> int:
     return result.rows - sum(each.rows for each in result.malformed)
 
 
-def _key(workload: Workload, written: WrittenFile) -> str:
+def _key(share: str, workload: Workload, written: WrittenFile) -> str:
     name = f"{lake_layout.TABLE}{_name(written)}"
-    return lake_layout.destination_key("accepted", workload.pinned, workload.id, name)
+    return lake_layout.destination_key(share, workload.pinned, workload.id, name)
 
 
 def _name(written: WrittenFile) -> str:

@@ -1,4 +1,4 @@
-"""Typed files of a table: accepted rows with the contract's columns alone, written by the run that judges them."""
+"""Typed files of a table: accepted rows with the contract's columns alone, and rejected ones, written by the run that judges."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.contract.delivery_policy import OnReject
 from lakegate.engine.accepted_rows import AcceptedRows, RowsOfFile, row_groups
 from lakegate.engine.typed_columns import PlanColumns, TypedColumns
+from lakegate.features.tables.rejected_files import RejectedColumns, RejectedRows, rejected_rows_of
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import WrittenFile
@@ -30,12 +32,12 @@ def table_schema(plan: Plan) -> pa.Schema:
 
 @dataclass(frozen=True, slots=True)
 class TypedFile:
-    """Accepted rows that become one typed file."""
+    """Accepted or rejected rows that become one typed file."""
 
     uri: str
-    rows: RowsOfFile
+    rows: RowsOfFile | RejectedRows
 
-    def write(self, workspace: Workspace, columns: TypedColumns) -> WrittenFile:
+    def write(self, workspace: Workspace, columns: Any) -> WrittenFile:  # noqa: ANN401 - those of its rows
         """Write it by way of a folder of this machine."""
         target = workspace.folder / "typed.parquet"
         count = write_file(self.rows.tables(columns, workspace.connection), columns.schema, target)
@@ -69,13 +71,27 @@ class TableWriter:
         return 0
 
     def write(self, accepted: AcceptedRows, request: Request, backend: Backend) -> dict[str, Any]:
-        """The typed files; of a delivery without rows none."""
+        """The typed files; of a delivery without rows none, and of rejected rows where the contract rejects single ones."""
         columns = TypedColumns(accepted.plan, accepted.source, of_tables=True)
-        files = [
-            TypedFile(f"{request.output_uri}/{FOLDER}/part-{number:05}.parquet", rows)
-            for number, rows in enumerate(accepted.files())
-        ]
-        return {"typed_files": tuple(backend.in_tasks(partial(TypedFile.write, columns=columns), files))}
+        found = {"typed_files": _write(accepted.files(), "part", columns, request, backend)}
+        if accepted.plan.policy.on_reject is OnReject.ROWS:
+            rejected = RejectedColumns.of(accepted, request)
+            found["rejected_files"] = _write(rejected_rows_of(accepted), "rejected", rejected, request, backend)
+        return found
+
+
+def _write(
+    divided: Iterable[RowsOfFile | RejectedRows],
+    name: str,
+    columns: TypedColumns | RejectedColumns,
+    request: Request,
+    backend: Backend,
+) -> tuple[WrittenFile, ...]:
+    files = [
+        TypedFile(f"{request.output_uri}/{FOLDER}/{name}-{number:05}.parquet", rows)
+        for number, rows in enumerate(divided)
+    ]
+    return tuple(backend.in_tasks(partial(TypedFile.write, columns=columns), files))
 
 
 WRITER: Final = TableWriter()

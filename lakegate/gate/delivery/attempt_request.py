@@ -33,6 +33,7 @@ class PublishedRows(NamedTuple):
     watermark: str | None = None
     """Of the dataset, from the slices on."""
     table: tuple[TableFile, ...] | None = None
+    rejected_table: tuple[TableFile, ...] | None = None
 
 
 class Publisher(Protocol):

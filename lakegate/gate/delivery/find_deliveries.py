@@ -152,8 +152,8 @@ def places_of(dependencies: Dependencies, delivery: Delivery) -> tuple[str, ...]
     """The place of the data now: the objects of its block but for those of a table, else their folder; landing before its end."""
     row, lake = delivery.row, dependencies.places.lake
     if delivery.block is not None:
-        of_table = {each.key for each in delivery.block.table or ()}
-        return tuple(f"s3://{lake}/{stored.key}" for stored in delivery.block.objects if stored.key not in of_table)
+        typed = delivery.block.typed_keys
+        return tuple(f"s3://{lake}/{stored.key}" for stored in delivery.block.objects if stored.key not in typed)
     if row is None:
         return (f"s3://{dependencies.places.landing}/{delivery.key}",)
     if row.state is State.GONE:

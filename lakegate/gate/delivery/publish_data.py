@@ -379,4 +379,5 @@ def _block(
         supersedes=supersedes,
         corrects=pin.corrects or None,
         table=published.table,
+        rejected_table=published.rejected_table,
     )

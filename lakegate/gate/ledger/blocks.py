@@ -68,7 +68,7 @@ class LedgerSlice:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """One typed file of accepted rows, among the objects of its delivery."""
+    """One typed file of accepted or of rejected rows, among the objects of its delivery."""
 
     key: NotEmpty
     """Of one of the objects."""
@@ -190,6 +190,13 @@ class Block:
     """The workload of the rejected delivery of the dataset that it corrects, as its producer says. None: of none."""
     table: tuple[TableFile, ...] | None = omit_default(None)
     """Of a published delivery its rows as typed files, sorted by key, none of one without rows. None: it has no such files."""
+    rejected_table: Annotated[tuple[TableFile, ...], Bounds(1)] | None = omit_default(None)
+    """Likewise of its rejected rows, beside `table`. None: it has none, or no such files."""
+
+    @property
+    def typed_keys(self) -> frozenset[str]:
+        """The keys of its typed files."""
+        return frozenset(each.key for each in (*(self.table or ()), *(self.rejected_table or ())))
 
 
 AnyBlock: TypeAlias = Block | Record
@@ -241,18 +248,29 @@ def _fit(block: Block) -> None:
         raise InputError("a block cannot have this `slices`")
     if block.slices is not None and not _are_among_objects(block, slices):
         raise InputError("a block has no `slices` but of its own published objects, one of each")
-    if block.table is not None and not (_are_among_objects(block, block.table) and block.slices is None):
-        raise InputError(
-            "a block has no `table` but of its own published objects, one of each, and none beside `slices`"
-        )
-    if not all(low.key < high.key for low, high in pairwise(block.table or ())):
-        raise InputError("a block cannot have this `table`")
+    _fit_tables(block)
     if not all(low < high for low, high in pairwise((*block.supersedes, block.height))):
         raise InputError("a block cannot have this `supersedes`")
     if block.supersedes and block.kind is not BlockKind.PUBLISHED:
         raise InputError("a block has `supersedes` only if its delivery is published")
     if block.watermark is not None and not slices:
         raise InputError("a block has no `watermark` without slices")
+
+
+def _fit_tables(block: Block) -> None:
+    """Likewise of its typed files."""
+    rejected = block.rejected_table or ()
+    if block.table is not None and not (_are_among_objects(block, block.table) and block.slices is None):
+        raise InputError(
+            "a block has no `table` but of its own published objects, one of each, and none beside `slices`"
+        )
+    if rejected and (block.table is None or not _are_among_objects(block, (*block.table, *rejected))):
+        raise InputError(
+            "a block has no `rejected_table` but of its own objects, one of each, and beside `table` alone"
+        )
+    for name, files in (("table", block.table or ()), ("rejected_table", rejected)):
+        if not all(low.key < high.key for low, high in pairwise(files)):
+            raise InputError(f"a block cannot have this `{name}`")
 
 
 def _are_among_objects(block: Block, parts: tuple[LedgerSlice, ...] | tuple[TableFile, ...]) -> bool:

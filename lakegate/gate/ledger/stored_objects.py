@@ -95,8 +95,16 @@ class Erasures:
         return self._standing(each.stored for each in self.typed.get(block.workload, ()))
 
     def table_of(self, block: Block) -> tuple[TableFile, ...]:
-        """The typed files of a delivery as they are now, in the order of their rows."""
-        files = (*(block.table or ()), *(each.file for each in self.typed.get(block.workload, ())))
+        """The typed files of its accepted rows as they are now, in the order of their rows."""
+        return self._files(block, block.table, is_rejected=False)
+
+    def rejected_table_of(self, block: Block) -> tuple[TableFile, ...]:
+        """Likewise of its rejected rows."""
+        return self._files(block, block.rejected_table, is_rejected=True)
+
+    def _files(self, block: Block, stated: tuple[TableFile, ...] | None, *, is_rejected: bool) -> tuple[TableFile, ...]:
+        rests = (each.file for each in self.typed.get(block.workload, ()))
+        files = (*(stated or ()), *(each for each in rests if each.key.startswith(FOLDER) is is_rejected))
         standing = (each for each in files if each.key not in self.left or self.left[each.key].current is not None)
         return tuple(sorted(standing, key=lambda each: each.key))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from lakegate.gate.ledger.restore_object import lost_object
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
-from lakegate.plan.result import Columns, Measured, Measurement, Result, WrittenFile
+from lakegate.plan.result import Columns, Measured, Measurement, Result, Shares, WrittenFile, WrittenObject
 from tests.published_schemas import validate
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
@@ -93,7 +94,7 @@ def stored(lakegate: Lakegate) -> list[str]:
 
 
 def arrived(lakegate: Lakegate) -> str:
-    (key,) = [each.key for each in block_of(lakegate).objects if each.key.endswith(".csv")]
+    (key,) = [each.key for each in block_of(lakegate).objects if re.match("accepted/.*csv$", each.key)]
     return lakegate.dependencies.objects.read(Address(LAKE, key)).decode().partition("\n")[2]
 
 
@@ -186,3 +187,115 @@ def test_a_typed_file_that_an_erasure_left_is_compared_and_can_be_put_back(table
 
     assert (found.exit_code, found.stdout.count("lost: ")) == (1, 1)
     assert lost_object(tabled.dependencies, left["key"]).stated.version == left["version"]
+
+
+# ---- Rejected rows, whose typed files have records that may be masked ----
+
+
+BY_ROWS = AS_TABLE.replace("publishAs: iceberg", "publishAs: iceberg, onReject: rows")
+BAD = (b"m,-1", b"broken,b,1", b"b,-2", b"n,-3")
+"""Rejected records in the order of the delivery; the second cannot be read."""
+
+
+@pytest.fixture
+def split(lakegate: Lakegate) -> Lakegate:
+    """Likewise of a contract that rejects single rows."""
+    lakegate.routed(**{"schema:\n": BY_ROWS})
+    return lakegate
+
+
+def deliver_split(lakegate: Lakegate, *, missing: int = 0) -> None:
+    """A delivery with two good rows, and the bad ones; `missing`: rows that the second typed file of these does not have."""
+    workload = lakegate.upload(body=b"id,amount\na,1\nb,2\n" + b"\n".join(BAD) + b"\n")
+    lakegate.intake()
+    gate = lakegate.dependencies
+    row = gate.workloads.get(workload)
+    plan, folder = Plan.from_json(json.loads(gate.plan(row))), attempt_prefix(row.id, row.attempt)
+
+    def kept(name: str, body: bytes) -> tuple[str, int, str]:
+        found = gate.objects.put(Address(LAKE, f"{folder}/{name}"), body)
+        return f"s3://{LAKE}/{folder}/{name}", found.size, found.etag
+
+    def parquet(rows: pa.Table) -> bytes:
+        body = io.BytesIO()
+        pq.write_table(rows, body)
+        return body.getvalue()
+
+    accepted = parquet(pa.Table.from_pylist([{"id": "a", "amount": 1}, {"id": "b", "amount": 2}], SCHEMA))
+    files = []
+    for number, names in enumerate(("w", "xyz")):
+        table = pa.table({"delivery": [row.id] * len(names), "record": list(names)})
+        body = parquet(table.slice(missing * number))
+        files.append(WrittenFile(*kept(f"table/rejected-{number:05}.parquet", body), len(names)))
+    as_it_came = b"_reasons,id,amount\n" + b"".join(b'"minimum",%s\n' % each for each in BAD)
+    shares = Shares(
+        (WrittenObject(*kept("rows/accepted/part-00000-x.csv", b"id,amount\na,1\nb,2\n")),),
+        (WrittenObject(*kept("rows/rejected/part-00000-y.csv", as_it_came)),),
+    )
+    typed_file = WrittenFile(*kept("table/part-00000.parquet", accepted), 2)
+    measured = tuple(Measurement(each.id, Measured(6, 0), Measured(6, 0)) for each in plan.checks)
+    result = Result(
+        *(row.id, row.attempt, plan.digest, row.source.version, 6, 4),
+        columns=Columns(("id",)),
+        measurements=measured,
+        shares=shares,
+        typed_files=(typed_file,),
+        rejected_files=tuple(files),
+    )
+    gate.objects.put(Address(LAKE, f"{folder}/result.json"), result.to_bytes())
+    run(advance(DeliveryTurn(gate, row)), gate.clock)
+
+
+def rejected_records(lakegate: Lakegate) -> list[list[str]]:
+    """The records of each typed file of rejected rows that stands, by the ledger."""
+    gate = lakegate.dependencies
+    erasures, block = erasures_of(gate.ledger.blocks(LINE)), block_of(lakegate)
+    found = []
+    for file in erasures.rejected_table_of(block):
+        table = pq.read_table(io.BytesIO(gate.objects.read(Address(LAKE, file.key))))
+        assert table.num_rows == file.rows
+        found.append(table.column("record").to_pylist())
+    return found
+
+
+def quarantined(lakegate: Lakegate) -> list[tuple[str, bytes]]:
+    """Every version of what is in quarantine."""
+    s3 = lakegate.clients["s3"]
+    listed = s3.list_object_versions(Bucket=LAKE, Prefix=f"quarantine/{LINE}/").get("Versions", [])
+    return [
+        (
+            each["Key"].rpartition("/")[2],
+            s3.get_object(Bucket=LAKE, Key=each["Key"], VersionId=each["VersionId"])["Body"].read(),
+        )
+        for each in listed
+    ]
+
+
+def test_rejected_rows_leave_what_was_rejected_and_its_typed_files(split: Lakegate) -> None:
+    """By their places: the record may be masked. So do records that cannot be read and have the value."""
+    deliver_split(split)
+    assert rejected_records(split) == [["w"], ["x", "y", "z"]]
+    split.ok("erase", "orders", "--where-key", "id=b", "--reason", "t", "--yes")
+    (csv,) = [body for name, body in quarantined(split) if name.endswith(".csv")]
+
+    assert (arrived(split), typed(split)) == ("a,1\n", [[("a", 1)]])
+    assert csv.decode().splitlines() == ["_reasons,id,amount", '"minimum",m,-1', '"minimum",n,-3']
+    assert rejected_records(split) == [["w"], ["z"]]
+    assert len(quarantined(split)) == 3
+    assert split.json("verify", "orders", "--objects")["intact"]
+    split.ok("erase", "orders", "--where-key", "id=m", "--reason", "t", "--yes")
+    split.ok("erase", "orders", "--where-key", "id=n", "--reason", "t", "--yes")
+    assert (rejected_records(split), quarantined(split)) == ([], [])
+    assert typed(split) == [[("a", 1)]]
+
+
+def test_rejected_rows_that_do_not_agree_are_not_changed(split: Lakegate) -> None:
+    """Accepted ones are erased nevertheless; whole the delivery is."""
+    deliver_split(split, missing=1)
+    refused = split("erase", "orders", "--where-key", "id=b", "--reason", "t", "--yes")
+
+    assert refused.exit_code == 3
+    assert "its typed files have other rows with these values than what arrived" in refused.stdout
+    assert (typed(split), len(quarantined(split))) == ([[("a", 1)]], 3)
+    split.ok("erase", "orders", "--delivery", block_of(split).workload[:12], "--reason", "t", "--yes")
+    assert (rejected_records(split), quarantined(split), typed(split)) == ([], [], [])

@@ -141,16 +141,25 @@ def test_only_the_block_says_which_objects_are_the_tables() -> None:
     assert [is_published(replace(block, table=None), each.key) for each in block.objects] == [True] * 3
 
 
-def test_of_a_split_accepted_rows_alone_are_typed() -> None:
-    """Rejected rows are in quarantine, as they arrived."""
+REJECTED = "_table/rejected-00000.parquet"
+
+
+def test_of_a_split_rejected_rows_are_typed_in_quarantine() -> None:
+    """Beside what was rejected as it arrived; who reads accepted data gets neither."""
     env = settled(b"split:12")
     ((row,), (block,)) = (rows(env), blocks(env))
 
     assert [(each.key, each.rows) for each in block.table or ()] == [(key(row, TYPED[0]), 4), (key(row, TYPED[1]), 3)]
+    assert block.rejected_table == (TableFile(key(row, REJECTED, "quarantine"), 1),)
     assert [each.key for each in block.objects] == [
         *(key(row, name) for name in (*TYPED, "accepted-00000.csv")),
-        key(row, "rejected-00000.csv", "quarantine"),
+        *(key(row, name, "quarantine") for name in (REJECTED, "rejected-00000.csv")),
     ]
+    assert [is_published(block, each.key) for each in block.objects] == [False, False, True, False, False]
+    assert [
+        each.rpartition("/")[2] for each in places_of(env.dependencies, find_delivery(env.dependencies, row.id, 0))
+    ] == ["accepted-00000.csv", "rejected-00000.csv"]
+    assert (from_json(to_json(block)), digest(block)) == (block, block_digest(block))
     (listed,) = manifest_deliveries(env.lake, manifest_key(LINE)) or []
     assert (listed["published_rows"], listed["rejected_rows"]) == (7, 1)
 
@@ -187,6 +196,21 @@ def test_a_result_without_all_typed_rows_is_the_jobs_failure(change: dict[str, A
     drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
     assert [each.cause for each in env.memory.workloads[row.id].failed] == [FailureCause.WRONG_RESULT]
+
+
+def test_a_result_without_all_rejected_rows_is_the_jobs_failure() -> None:
+    """Nor may there be rejected rows of a contract that rejects whole deliveries."""
+    env, row = answered(b"split:12")
+    where = f"runs/{row.id}/attempt=1/result.json"
+    result = Result.from_bytes(env.memory.objects.read(Address(LAKE, where)))
+    plan, decision = Plan.from_bytes(typed_plan(PLANS["1.0.0"])), Decision("accepted")
+    whole = replace(plan, policy=replace(plan.policy, on_reject=OnReject.FILE))
+
+    assert PUBLISHER.decided(plan, result, row, decision) == decision
+    with pytest.raises(InputError, match="or not of all its rows"):
+        PUBLISHER.decided(plan, replace(result, rejected_files=()), row, decision)
+    with pytest.raises(InputError, match="or not of all its rows"):
+        PUBLISHER.decided(whole, replace(result, rows=7), row, decision)
 
 
 @pytest.mark.parametrize(
@@ -239,13 +263,20 @@ def test_an_accepted_delivery_without_rows_has_an_empty_list() -> None:
 
 
 def test_all_of_a_delivery_is_erased_with_its_typed_files() -> None:
-    """Unread; what was rejected has none."""
-    env = settled(b"good:1", b"bad:1")
+    """Unread; what was rejected whole has none."""
+    env = settled(b"good:1", b"bad:1", b"split:1")
     found = [whole_deliveries(env.dependencies, LINE, (row.id,)).hits for row in rows(env)]
 
     assert [[(each.key.rpartition("/")[2], each.is_typed) for each in hits] for hits in found] == [
         [("part-00000.parquet", True), ("part-00001.parquet", True), ("part-00000.csv", False)],
         [("part-00000.csv", False)],
+        [
+            ("part-00000.parquet", True),
+            ("part-00001.parquet", True),
+            ("accepted-00000.csv", False),
+            ("rejected-00000.parquet", True),
+            ("rejected-00000.csv", False),
+        ],
     ]
 
 
