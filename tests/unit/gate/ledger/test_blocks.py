@@ -101,6 +101,7 @@ def test_the_schema_names_the_fields_of_the_block() -> None:
                 *SCHEMA["required"],
                 "corrects",
                 "engines",
+                "rejected_table",
                 "result",
                 "slices",
                 "supersedes",
