@@ -164,7 +164,7 @@ test-docker: package ## The real `sam local`, in containers of an image that is 
 
 stack-tools: setup spark-tools environment-ministack environment-sam ## Install Java, jars, the embedded AWS and SAM into .tools/
 
-demo: stack-tools ## The whole stack on this machine: ten deliveries through the real template.yaml, each with its verdict
+demo: stack-tools ## The whole stack on this machine: eleven deliveries through the real template.yaml, each with its verdict
 	@$(BIN)/lakegate demo
 
 STACK ?= lakegate

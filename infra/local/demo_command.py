@@ -1,7 +1,8 @@
-"""`lakegate demo`: ten deliveries through the real template on this machine, each with the verdict it deserves."""
+"""`lakegate demo`: eleven deliveries through the real template on this machine, each with the verdict it deserves; a table."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import suppress
@@ -14,7 +15,18 @@ import click
 from infra.local.local_command import interruptible, progress
 from infra.local.local_stack import Stack as LocalStack
 from infra.local.local_stack import StackOptions
-from infra.samples.demo import ANNOUNCED, CONTRACTS, PARTNER, PULLED, SOURCE, UPLOADS, Upload, summary, write_uploads
+from infra.samples.demo import (
+    ANNOUNCED,
+    CONTRACTS,
+    PARTNER,
+    PULLED,
+    QUERY,
+    SOURCE,
+    UPLOADS,
+    Upload,
+    summary,
+    write_uploads,
+)
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack, ask_service, open_deployed
 from lakegate.base.errors import NotFound, SetUpError
@@ -25,6 +37,8 @@ from lakegate.cli.deliveries.status_command import table
 from lakegate.features.announcements.deliver_command import announce, known_id, send
 from lakegate.features.http_api.api_client import Api
 from lakegate.features.pull.pull_task import PullOutcome, run_now
+from lakegate.features.tables.erased_table import table_properties
+from lakegate.features.tables.keep_table import HEIGHT, changes_table, table_name
 from lakegate.gate.delivery.delivery_row import Workload, workload_id
 from lakegate.gate.delivery.find_deliveries import find_delivery
 from lakegate.gate.delivery.protocol import END_STATES
@@ -43,15 +57,17 @@ PATIENCE_SECONDS = 120.0
 PAUSE_SECONDS = 0.05
 SURPRISED = 1
 REFUSED = "refused"
+PARAMETERS = {"PullObjects": f"arn:aws:s3:::{PARTNER}/*", "TableDatabase": "accepted"}
+"""Of the template."""
 
 
 def demo(
     rows: Annotated[int, Option(min=100, help="Rows of each file.")] = ROWS,
 ) -> None:
-    """Start the local stack if it is not up, publish three contracts and show what becomes of ten files.
+    """Start the local stack if it is not up, publish three contracts and show what becomes of eleven files.
 
-    Seven are uploaded to S3. Two are announced through the HTTP API: one is refused by its summary, one is sent. One is pulled
-    from the bucket of a partner.
+    Eight are uploaded to S3. Two are announced through the HTTP API: one is refused by its summary, one is sent. One is pulled
+    from the bucket of a partner. The accepted rows of one dataset are a table, which a query reads at the end.
 
     Example: lakegate demo
 
@@ -59,7 +75,7 @@ def demo(
     """
     began = time.monotonic()
     with interruptible(), progress() as report:
-        state = LocalStack().up(StackOptions(parameters={"PullObjects": f"arn:aws:s3:::{PARTNER}/*"}), report)
+        state = LocalStack().up(StackOptions(parameters=PARAMETERS), report)
     up = time.monotonic() - began
     with interruptible(), open_deployed(local=True) as there, TemporaryDirectory(prefix="lakegate-demo-") as name:
         dependencies = there.dependencies()
@@ -68,6 +84,7 @@ def demo(
         ended: dict[Upload, DeliveryStatus | None] = {
             upload: _uploaded(there, dependencies, upload, Path(name, upload.file)) for upload in UPLOADS
         }
+        _send_events(there)  # the function that keeps tables starts while other files are delivered
         for each in ANNOUNCED:
             ended[each] = _announced(
                 Api(state.api), dependencies, routes[each.prefix].contract, each, Path(name, each.file)
@@ -76,12 +93,15 @@ def demo(
             pulled := _pulled(there, dependencies, routes[PULLED.prefix].full_name, Path(name, PULLED.file))
         ) is not None:
             ended[PULLED] = pulled
+        read_rows = _rows_of_table(there, dependencies, routes[PULLED.prefix].full_name)
     accounts = [one for one in ended.values() if one is not None]
     _show(accounts)
+    if read_rows is not None:
+        _show_query(*read_rows)
     terminal.standard_error().print(
         f"the stack in {up:.0f} s, all of it in {time.monotonic() - began:.0f} s", style="dim"
     )
-    _show_commands(next(one for one in accounts if one.verdict == "rejected"))
+    _show_commands(next(one for one in accounts if one.verdict == "rejected"), routes[PULLED.prefix].full_name)
     surprises = [upload for upload, one in ended.items() if (REFUSED if one is None else one.verdict) != upload.verdict]
     for surprise in surprises:
         terminal.standard_error().print(
@@ -152,6 +172,44 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, dataset: str, path
     return _finished(dependencies, PULLED, workload_id(bucket, end.key, version), began)
 
 
+def _rows_of_table(
+    there: DeployedStack, dependencies: Dependencies, dataset: str
+) -> tuple[list[str], list[tuple[object, ...]]] | None:
+    """The columns and rows that the query finds in the table of a dataset, once it shows all deliveries; None without tables."""
+    database, began = there.outputs.get("TableDatabase", ""), time.monotonic()
+    if not database:
+        terminal.note(
+            f"the table of {dataset} is left out: this stack was started without tables (`lakegate local down` stops it)"
+        )
+        return None
+    _send_events(there)
+    with terminal.standard_error().status(f"the table of {dataset} follows"):
+        while _lacks(dependencies, database, dataset):
+            if time.monotonic() - began > PATIENCE_SECONDS:
+                raise SetUpError(f"the table does not follow: look at `lakegate table {dataset} --local` and the logs.")
+            time.sleep(PAUSE_SECONDS)
+    from pyiceberg.catalog import load_catalog  # noqa: PLC0415 - the help of `lakegate` needs none of it
+
+    endpoint = os.environ["AWS_ENDPOINT_URL"]
+    places = {"glue.endpoint": endpoint, "s3.endpoint": endpoint, "s3.region": there.region}
+    catalog = load_catalog("glue", type="glue", **places)
+    found = catalog.load_table((database, table_name(dataset))).scan().to_duckdb("rates").sql(QUERY)
+    rows = found.fetchall()
+    terminal.note(f"the table of {dataset}: read after {time.monotonic() - began:.1f} s")
+    return found.columns, rows
+
+
+def _send_events(there: DeployedStack) -> None:
+    """Send the stack's events now; the stack does it once a minute."""
+    ask_service("lambda", "invoke", FunctionName=there.output("NotifyFunction"))
+
+
+def _lacks(dependencies: Dependencies, database: str, dataset: str) -> bool:
+    """Whether the ledger has deliveries that the table does not show yet."""
+    properties = table_properties(dependencies, database, dataset) or {}
+    return any(map(changes_table, dependencies.ledger.blocks(dataset, int(properties.get(HEIGHT, -1)))))
+
+
 def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: float) -> DeliveryStatus:
     """The end of a delivery; SetUpError where that takes too long."""
     with terminal.standard_error().status("") as spinner:
@@ -183,7 +241,19 @@ def _show(accounts: list[DeliveryStatus]) -> None:
     console.print()
 
 
-def _show_commands(rejected: DeliveryStatus) -> None:
+def _show_query(columns: list[str], rows: list[tuple[object, ...]]) -> None:
+    """Show the query of the table, and what DuckDB found."""
+    from rich.table import Table  # noqa: PLC0415 - the help of `lakegate` needs none of it
+
+    console, found = terminal.wide(), Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        found.add_row(*map(str, row))
+    console.print(f"Accepted rates are a table. DuckDB reads it:\n\n{QUERY};\n", markup=False)
+    console.print(found)
+    console.print()
+
+
+def _show_commands(rejected: DeliveryStatus, tabled: str) -> None:
     program = _program()
     console = terminal.standard_output()
     short = rejected.workload[:12]
@@ -191,6 +261,7 @@ def _show_commands(rejected: DeliveryStatus) -> None:
         ("why one was rejected:", f"reasons {short} --local"),
         ("all deliveries:", "status --local"),
         ("the ledger that proves them:", f"log {rejected.contract.dataset if rejected.contract else ''} --local"),
+        ("read the table:", f"table {tabled} --local"),
         ("your own file:", "upload FILE --to weather/ --wait --local"),
         ("stop the stack:", "local down"),
     ):

@@ -1,4 +1,4 @@
-"""The deliveries of the demo: three contracts, seven uploads, every verdict that a file can get, two announcements, a pull."""
+"""The deliveries of the demo: three contracts, eight uploads, every verdict that a file can get, two announcements, a pull."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ PARTNER: Final = "partner-exports"
 SOURCE: Final = "rates.csv"
 """The key of its source."""
 CURRENCIES: Final = ("BRL", "CHF", "GBP", "JPY", "USD")
+QUERY: Final = """\
+SELECT valid_on, count(*) AS currencies, min(rate) AS lowest, max(rate) AS highest
+FROM rates GROUP BY valid_on ORDER BY valid_on"""
+"""Of the table of the rates: a row for each of its two deliveries, which replace those of their day (`replaces: period`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class Upload:
 
     key: str
     sample: str
+    """Of rates, the day that they are of."""
     description: str
     """The content, in a few words."""
     verdict: str
@@ -86,6 +91,7 @@ UPLOADS = (
     Upload("orders/no-quantity.csv", "orders-clean.csv", "lacks a required column", "rejected", without_quantity),
     Upload("orders/orders.csv", "orders-clean.csv", "the same again, byte for byte", "rejected"),
     Upload("orders/orders.csv", "orders-clean.csv", "corrected, under the same key", "accepted", corrected),
+    Upload("rates/2025-02-01.csv", "2025-02-01", "rates of a day, which become rows of a table", "accepted"),
 )
 
 ANNOUNCED = (
@@ -94,14 +100,14 @@ ANNOUNCED = (
 )
 """The deliveries through the HTTP API, whose keys have the id of the announcement behind the prefix. What is `refused` is never
 sent."""
-PULLED = Upload("rates/", SOURCE, "fetched from the bucket of a partner", "accepted")
+PULLED = Upload("rates/", "2025-01-31", "fetched from the bucket of a partner", "accepted")
 """The delivery that nobody brings."""
 
 
-def rates(seed: int) -> bytes:
-    """Exchange rates of a day, which depend on the seed."""
-    random = Random(seed)  # noqa: S311 - sample data
-    lines = [f"{currency},{random.uniform(0.5, 2):.4f},2025-01-31" for currency in CURRENCIES]
+def rates(seed: int, day: str) -> bytes:
+    """Exchange rates of a day, which depend on the seed, too."""
+    random = Random(f"{seed} {day}")  # noqa: S311 - sample data
+    lines = [f"{currency},{random.uniform(0.5, 2):.4f},{day}" for currency in CURRENCIES]
     return "\n".join(["currency,rate,valid_on", *lines, ""]).encode()
 
 
@@ -109,9 +115,10 @@ def write_uploads(folder: Path, rows: int, seed: int) -> None:
     """Write the file of each delivery."""
     for upload in (*UPLOADS, *ANNOUNCED, PULLED):
         (folder / upload.file).parent.mkdir(exist_ok=True)
-    (folder / PULLED.file).write_bytes(rates(seed))
-    for upload in (*UPLOADS, *ANNOUNCED):
+    for upload in (*UPLOADS, *ANNOUNCED, PULLED):
         sample = folder / upload.sample
-        if not sample.exists():
+        if upload.prefix == PULLED.prefix:
+            sample.write_bytes(rates(seed, upload.sample))
+        elif not sample.exists():
             write(SAMPLES[upload.sample], sample, rows, seed)
         (folder / upload.file).write_bytes(upload.change(sample.read_bytes()))
