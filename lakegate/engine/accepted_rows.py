@@ -1,8 +1,8 @@
-"""Accepted rows as typed tables, divided into files of Parquet and their row groups."""
+"""Accepted rows as typed tables, divided into files of Parquet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 FILE_ROWS: Final = 1 << 20
 FILE_SHARES: Final = 32
 """A file ends with the share that reaches one of the two."""
-GROUP_ROWS: Final = 1 << 17
-GROUP_BYTES: Final = 64 << 20
-"""A row group ends with the chunk that reaches one of the two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +72,3 @@ class AcceptedRows:
             if found.count and is_full:
                 yield found
                 held = []
-
-
-def row_groups(rows: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The rows of each row group."""
-    held: list[pa.Table] = []
-    for table in rows:
-        held.append(table)
-        if sum(len(entry) for entry in held) >= GROUP_ROWS or sum(entry.nbytes for entry in held) >= GROUP_BYTES:
-            yield pa.concat_tables(held)
-            held = []
-    if held:
-        yield pa.concat_tables(held)

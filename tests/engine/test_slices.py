@@ -14,7 +14,7 @@ import pytest
 
 from lakegate.contract.delivery_policy import Mode, OnReject, Policy
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
-from lakegate.engine import accepted_rows
+from lakegate.engine import accepted_rows, row_groups
 from lakegate.engine.read import csv, json
 from lakegate.engine.read.data_source import path_of
 from lakegate.features.odf.format.logical_hash import digest_of
@@ -173,7 +173,7 @@ def test_shares_change_the_division_and_nothing_else(
     whole = slices(plan, tmp_path / "whole", ROWS)
     monkeypatch.setattr(csv, "SHARE_BYTES", share)
     monkeypatch.setattr(accepted_rows, "FILE_SHARES", most)
-    monkeypatch.setattr(accepted_rows, "GROUP_ROWS", 100)
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", 100)
     found = slices(plan, tmp_path / "cut", ROWS)
 
     assert len(whole) == 1

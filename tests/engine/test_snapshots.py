@@ -20,7 +20,7 @@ from lakegate.base.errors import InputError
 from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import MergeStrategy, Policy
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.engine import accepted_rows
+from lakegate.engine import row_groups
 from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.features.odf.format.logical_hash import slice_in
 from lakegate.features.odf.read_slices import SliceTable
@@ -149,7 +149,7 @@ def test_events_give_each_snapshot(deliveries: list[tuple[list[Row], int]], rows
     """After each delivery, as known then, and as of each time, whatever came later; late ones change nothing; replay agrees."""
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(merge_strategies, "FILE_ROWS", rows_of_slice)
-        patch.setattr(accepted_rows, "GROUP_ROWS", group)
+        patch.setattr(row_groups, "GROUP_ROWS", group)
         patch.setattr("lakegate.features.odf.slices.earlier_rows.AT_ONCE", 2)
         line, before, number = Line(Path(name)), CurrentRows(), 0
         merged: list[tuple[int, list[Row]]] = []
@@ -330,7 +330,7 @@ def test_only_row_groups_with_rows_that_are_taken_back_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of slices without such a row, nothing is."""
-    monkeypatch.setattr(accepted_rows, "GROUP_ROWS", 1000)
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", 1000)
     monkeypatch.setattr("lakegate.engine.read.csv.SHARE_BYTES", 100_000)
     monkeypatch.setattr(merge_strategies, "FILE_ROWS", 10_000)
     line = Line(tmp_path)

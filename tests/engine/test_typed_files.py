@@ -14,7 +14,7 @@ import pytest
 
 from lakegate.contract.delivery_policy import Mode, OnReject, Policy
 from lakegate.contract.file_formats import Compression, Format, Storage
-from lakegate.engine import accepted_rows
+from lakegate.engine import accepted_rows, row_groups
 from lakegate.engine.read import csv, json
 from lakegate.engine.read.data_source import path_of
 from lakegate.features.tables.table_rows import table_schema
@@ -220,7 +220,7 @@ def test_a_file_ends_where_a_slice_would(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(accepted_rows, "FILE_SHARES", 4)
     by_shares = typed_files(plan, tmp_path / "shares", ROWS)
     monkeypatch.setattr(accepted_rows, "FILE_ROWS", 250)
-    monkeypatch.setattr(accepted_rows, "GROUP_ROWS", 100)
+    monkeypatch.setattr(row_groups, "GROUP_ROWS", 100)
     by_rows = typed_files(plan, tmp_path / "rows", ROWS)
     groups = pq.ParquetFile(path_of(by_rows[0].uri)).metadata
 

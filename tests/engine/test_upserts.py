@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import MergeStrategy, OnReject
-from lakegate.engine import accepted_rows
+from lakegate.engine import row_groups
 from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.features.odf.format.logical_hash import slice_in
 from lakegate.features.odf.recompute_slices import CurrentRows, logical_hashes
@@ -68,7 +68,7 @@ def test_deliveries_update_a_dictionary(deliveries: list[list[Row]], rows_of_sli
     """The rows after each delivery, its events, the rows as of each time, the state, and slices built again."""
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(merge_strategies, "FILE_ROWS", rows_of_slice)
-        patch.setattr(accepted_rows, "GROUP_ROWS", group)
+        patch.setattr(row_groups, "GROUP_ROWS", group)
         patch.setattr("lakegate.features.odf.slices.earlier_rows.AT_ONCE", 2)
         line, before = line_of(Path(name)), CurrentRows()
         known: dict[int, str | None] = {}

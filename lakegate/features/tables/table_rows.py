@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contract.delivery_policy import OnReject
-from lakegate.engine.accepted_rows import AcceptedRows, RowsOfFile, row_groups
+from lakegate.engine.accepted_rows import AcceptedRows, RowsOfFile
+from lakegate.engine.row_groups import row_groups
 from lakegate.engine.typed_columns import PlanColumns, TypedColumns
 from lakegate.features.tables.rejected_files import RejectedColumns, RejectedRows, rejected_rows_of
 from lakegate.plan.plan import Plan

@@ -19,7 +19,8 @@ import pyarrow.types as is_type
 from lakegate.base.errors import InputError
 from lakegate.base.text import quote
 from lakegate.base.timestamps import instant_of, moment
-from lakegate.engine.accepted_rows import AcceptedRows, RowsOfFile, row_groups
+from lakegate.engine.accepted_rows import AcceptedRows, RowsOfFile
+from lakegate.engine.row_groups import row_groups
 from lakegate.engine.typed_columns import PlanColumns, TypedColumns, in_one_array
 from lakegate.features.odf.format.logical_hash import (
     LogicalHash,
