@@ -1,4 +1,7 @@
-"""The Lambda that keeps the tables of datasets at the top of the ledger: when an event names one, and all of them by schedule."""
+"""The Lambda that keeps the tables of datasets at the top of the ledger: when an event names one, and all of them by schedule.
+
+The schedule also puts small files together, where a contract asks for it.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,10 @@ from lakegate.aws.lambda_runtime import (
 )
 from lakegate.aws.settings import read
 from lakegate.base.errors import Unfinished
+from lakegate.features.tables.all_tables import SECONDS_OF_TABLE, AllTables, has_table, keep_all_tables
+from lakegate.features.tables.compact_table import CompactedTable
 from lakegate.features.tables.glue_tables import glue_tables
-from lakegate.features.tables.keep_table import (
-    SECONDS_OF_TABLE,
-    CatalogTables,
-    KeptTable,
-    has_table,
-    keep_all_tables,
-    keep_table,
-)
+from lakegate.features.tables.keep_table import KeptTable, keep_table
 from lakegate.features.tables.table_hints import dataset_in
 from lakegate.gate.effects import ConcurrentUpdate, run
 from lakegate.gate.scheduled_tasks import Turn
@@ -43,7 +41,7 @@ TURNS: Final = 10
 
 
 @cache
-def tables() -> CatalogTables:
+def tables() -> AllTables:
     """The tables of this stack."""
     return glue_tables(read(os.environ))
 
@@ -84,7 +82,10 @@ def _keep_all() -> Turn:
     return run(keep_all_tables(gate, tables()), gate.clock)
 
 
-def _count(kept: KeptTable) -> None:
+def _count(kept: KeptTable | CompactedTable) -> None:
+    if isinstance(kept, CompactedTable):
+        METRICS.add_metric("MergedFiles", MetricUnit.Count, sum(kept.merged))
+        return
     METRICS.add_metric("TableSnapshots", MetricUnit.Count, kept.snapshots)
     if kept.rebuilt:
         LOG.warning("rebuilt", extra={"line": kept.dataset, "heights": kept.rebuilt})

@@ -212,3 +212,5 @@ class Policy:
     """With `replaces: period`, the column that has one value in all rows of a delivery."""
     time_travel_days: Annotated[int, Bounds(1, MAX_TIME_TRAVEL_DAYS)] | None = omit_default(None)
     """With `publishAs: iceberg`, the days for which earlier states of the table are kept. None: as long as it keeps any."""
+    compact_table: bool = omit_default(False)
+    """With `publishAs: iceberg`, whether small files of the table are put together, by schedule."""

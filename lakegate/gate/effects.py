@@ -66,6 +66,8 @@ class Effect(StrEnum):
     COMMIT_TABLE = "add a snapshot to the table of a dataset"
     DISCARD_METADATA = "delete a file of a table that no snapshot uses after an erasure"
     CLEAR_TABLE = "state that nothing of before an erasure is left of a table"
+    MERGE_FILES = "write the rows of small files of a table into one"
+    PUT_MERGED = "put a file into a table in the place of small ones"
     DELETE_SOURCE = "delete the judged version"
     DELETE_STAGING = "delete a staging copy, or rows of a split"
     WRITE_REPORT = "write report.html"

@@ -20,10 +20,10 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, StringType
 
 from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.features.tables.all_tables import AllTables
 from lakegate.features.tables.iceberg_tables import IcebergTables
 from lakegate.features.tables.keep_table import (
     HEIGHT,
-    CatalogTables,
     FilesRewritten,
     ShownState,
     TableSnapshot,
@@ -41,7 +41,7 @@ DATASET = "shop/orders_v1"
 class Catalog(Protocol):
     """A catalog, and the lake that its tables are of."""
 
-    tables: CatalogTables
+    tables: AllTables
 
     def write(self, key: str, *rows: int) -> TableFile:
         """A data file."""
@@ -76,7 +76,7 @@ class InMemory:
         return TableFile(key, len(rows))
 
     def read(self) -> list[int]:
-        return sorted(row for key in self.tables.rows(DATASET) for row in self.rows[key])
+        return sorted(row for key in self.tables.parts(self.tables.rows(DATASET)) for row in self.rows[key])
 
     def rewrite(self) -> None:
         self.rows["rewritten"] = tuple(self.read())
@@ -348,9 +348,9 @@ def erasure(height: int, *added: TableFile, standing: tuple[TableFile, ...] = ()
     return replace(snapshot(height, *added, is_whole=True), standing=keys)
 
 
-def cleared(catalog: Catalog, shown: ShownState) -> tuple[str, ...]:
+def cleared(catalog: Catalog, shown: ShownState, *erased: str) -> tuple[str, ...]:
     """Delete what nothing uses any more; returns the addresses."""
-    found = catalog.tables.leftovers(DATASET, NOW)
+    found = catalog.tables.leftovers(DATASET, NOW, frozenset(erased))
     for address in (*found, *found[:1]):
         catalog.tables.discard(DATASET, address)
     assert catalog.tables.clear(DATASET, shown) == catalog.tables.shown(DATASET) == shown._replace(expired="")
@@ -370,7 +370,7 @@ def test_an_erasure_takes_out_the_snapshots_that_name_an_erased_file(catalog: Ca
     assert after.expired
     assert (catalog.read(), catalog.heights()) == ([1, 2, 4, 5], [0, 3])
     assert cleared(catalog, after)
-    assert catalog.tables.leftovers(DATASET, NOW) == ()
+    assert catalog.tables.leftovers(DATASET, NOW, frozenset()) == ()
     again = catalog.tables.shown(DATASET)
     assert again is not None
     catalog.tables.commit(snapshot(4, removed=(first.key,)), again)
@@ -411,7 +411,7 @@ def test_a_table_that_was_changed_meanwhile_is_not_cleared(catalog: Catalog) -> 
 
     with pytest.raises(ConditionFailed):
         catalog.tables.clear(DATASET, after)
-    assert catalog.tables.leftovers("shop/none_v1", NOW) == ()
+    assert catalog.tables.leftovers("shop/none_v1", NOW, frozenset()) == ()
 
 
 NOW = datetime.now(UTC)
@@ -476,8 +476,8 @@ def test_a_file_without_a_snapshot_is_deleted_with_the_next_erasure_once_it_is_o
     with pytest.raises(ConditionFailed):
         on.tables.commit(late, shown)
 
-    assert not [each for each in on.tables.leftovers(DATASET, NOW) if "orphan" in each]
-    assert [each for each in on.tables.leftovers(DATASET, NOW + timedelta(days=4)) if "orphan" in each]
+    assert not [each for each in on.tables.leftovers(DATASET, NOW, frozenset()) if "orphan" in each]
+    assert [each for each in on.tables.leftovers(DATASET, NOW + timedelta(days=4), frozenset()) if "orphan" in each]
     on.tables.discard(DATASET, f"file://{tmp_path}/b")
     assert (tmp_path / "b").exists()
     assert after.expired

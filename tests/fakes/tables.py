@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
 from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.features.tables.compact_table import ListedFile, MergedFile
 from lakegate.features.tables.keep_table import FilesRewritten, ShownState, TableSnapshot
+from lakegate.features.tables.table_description import COMPACTED
 from lakegate.gate.ledger.blocks import TableFile
 from lakegate.gate.ports import Address, ObjectReader
 
@@ -42,8 +46,14 @@ class MemoryTables:
     """By dataset and address the files of metadata, also of snapshots that were taken out."""
     expired: dict[str, str] = field(default_factory=dict)
     """By dataset, until it is cleared."""
+    compacted: set[str] = field(default_factory=set)
+    """Datasets whose contract asks that small files are put together."""
+    merged: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By its name, the keys of the typed files that a file was made of; also of files that no snapshot has."""
+    foreign: set[str] = field(default_factory=set)
+    """Files of other programs."""
     made: int = 0
-    """The id of the newest snapshot."""
+    """The number of the newest snapshot, or merged file."""
 
     def shown(self, dataset: str) -> ShownState | None:
         snapshots = self.tables.get(dataset)
@@ -68,28 +78,40 @@ class MemoryTables:
         if snapshots is None or (snapshots[-1].id if snapshots else None) != shown.snapshot:
             raise ConditionFailed
         files = list(snapshots[-1].files) if snapshots else []
-        if not set(snapshot.removed) <= set(files):
+        if not set(snapshot.removed) <= {*files, *self._inside(files)}:
             raise FilesRewritten
         added = [each.key for each in snapshot.added]
         for each in added:
             self.objects.head(Address(self.lake, each))
-        left = [] if snapshot.is_whole else [each for each in files if each not in snapshot.removed]
+        if snapshot.is_whole:
+            left = [each for each in files if each in self.merged and set(self.merged[each]) <= set(added)]
+        else:
+            broken = [each for each in files if set(self.merged.get(each, (each,))) & set(snapshot.removed)]
+            left = [each for each in files if each not in broken]
+            added += [each for each in self._inside(broken) if each not in snapshot.removed]
+        added = [each for each in added if each not in self._inside(left)]
+        if snapshot.description is not None:
+            asked = COMPACTED in dict(snapshot.description.properties)
+            (self.compacted.add if asked else self.compacted.discard)(snapshot.dataset)
         state = ShownState(snapshot.height, snapshot.digest, self._next())
         if (standing := snapshot.standing) is not None:
             self.expired[snapshot.dataset] = f"before {state.snapshot}"
-            snapshots[:] = [each for each in snapshots if each.named <= standing]
+            snapshots[:] = [each for each in snapshots if set(self.parts(each.named)) <= standing]
         self._keep(
             snapshot.dataset, StoredSnapshot(state.snapshot or 0, state, (*left, *added), removed=snapshot.removed)
         )
         return state._replace(expired=self.expired.get(snapshot.dataset, ""))
 
-    def leftovers(self, dataset: str, now: datetime) -> tuple[str, ...]:
+    def leftovers(self, dataset: str, now: datetime, erased: AbstractSet[str]) -> tuple[str, ...]:
         assert now.tzinfo is not None
-        used = {each.id for each in self.tables.get(dataset, ())}
-        return tuple(address for address, each in self.metadata.get(dataset, {}).items() if each.id not in used)
+        snapshots = self.tables.get(dataset, [])
+        used, named = {each.id for each in snapshots}, {key for each in snapshots for key in each.named}
+        gone = (address for address, each in self.metadata.get(dataset, {}).items() if each.id not in used)
+        return (*gone, *(name for name, parts in self.merged.items() if name not in named and erased & {*parts}))
 
     def discard(self, dataset: str, address: str) -> None:
         self.metadata[dataset].pop(address, None)
+        self.merged.pop(address, None)
 
     def clear(self, dataset: str, shown: ShownState) -> ShownState:
         snapshots = self.tables.get(dataset)
@@ -97,6 +119,42 @@ class MemoryTables:
             raise ConditionFailed
         self.expired.pop(dataset, None)
         return shown._replace(expired="")
+
+    def files(self, dataset: str, shown: ShownState) -> tuple[ListedFile, ...]:
+        snapshots = self.tables.get(dataset)
+        if not snapshots or snapshots[-1].id != shown.snapshot or dataset not in self.compacted:
+            return ()
+        found = (each for each in snapshots[-1].files if each not in self.foreign)
+        return tuple(ListedFile(each, 1, len(self.parts([each]))) for each in found)
+
+    def merge(self, dataset: str, group: Sequence[ListedFile]) -> MergedFile:
+        parts = self.parts(each.address for each in group)
+        for each in parts:
+            self.objects.head(Address(self.lake, each))
+        name = f"tables/{dataset}/{self._next()} of {len(parts)}"
+        self.merged[name] = parts
+        return MergedFile(name, tuple(each.address for each in group))
+
+    def put(self, dataset: str, merged: MergedFile, shown: ShownState) -> None:
+        snapshots = self.tables.get(dataset)
+        if not snapshots or snapshots[-1].id != shown.snapshot:
+            raise ConditionFailed
+        files = snapshots[-1].files
+        if merged.address in files:
+            return
+        if not set(merged.of) <= set(files):
+            raise FilesRewritten
+        left = (each for each in files if each not in merged.of)
+        self._keep(
+            dataset, StoredSnapshot(self._next(), None, (*left, merged.address), replaces=True, removed=merged.of)
+        )
+
+    def _inside(self, files: Iterable[str]) -> tuple[str, ...]:
+        return tuple(part for each in files for part in self.merged.get(each, ()))
+
+    def parts(self, files: Iterable[str]) -> tuple[str, ...]:
+        """The typed files, and those of other programs, whose rows files have."""
+        return tuple(part for each in files for part in self.merged.get(each, (each,)))
 
     def _next(self) -> int:
         self.made += 1
@@ -108,6 +166,7 @@ class MemoryTables:
 
     def write_foreign(self, dataset: str, files: tuple[str, ...], *, replaces: bool) -> None:
         """A snapshot of another program; `replaces`: with the same rows."""
+        self.foreign |= {*files} - {*self.rows(dataset)}
         self._keep(dataset, StoredSnapshot(self._next(), None, files, replaces))
 
     def rows(self, dataset: str) -> tuple[str, ...]:

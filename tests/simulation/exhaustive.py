@@ -44,8 +44,11 @@ OF_VALIDATORS = {Effect.START_VALIDATION, Effect.KEEP_ANSWERS}
 """Effects of rules that other services measure, which tests/simulation/test_validators.py plays."""
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""
-OF_TABLES = {Effect.MAKE_TABLE, Effect.COMMIT_TABLE, Effect.DISCARD_METADATA, Effect.CLEAR_TABLE}
-"""Effects in a catalog, which tests/simulation/test_tables.py and test_erased_tables.py play."""
+OF_TABLES = {
+    *(Effect.MAKE_TABLE, Effect.COMMIT_TABLE, Effect.DISCARD_METADATA, Effect.CLEAR_TABLE),
+    *(Effect.MERGE_FILES, Effect.PUT_MERGED),
+}
+"""Effects in a catalog, which tests/simulation/test_tables.py, test_erased_tables.py and test_compacted_tables.py play."""
 OF_RESTORES = {Effect.SETTLE}
 """Effects after rows were set back, which tests/unit/gate/delivery/test_restored_rows.py plays."""
 NOT_PLAYED = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
@@ -44,9 +44,9 @@ class OfCatalog:
     def __init__(self, town: Cleared) -> None:
         self.town = town
 
-    def follows(self, height: int) -> bool:
+    def follows(self, erased: Mapping[str, int]) -> bool:
         shown = self.town.tables.shown(LINE)
-        return shown is None or (shown.height >= height and not shown.expired)
+        return shown is None or (shown.height >= max(erased.values()) and not shown.expired)
 
     def unused(self) -> Iterator[ObjectVersion]:
         return iter(())
@@ -119,7 +119,7 @@ class Cleared(Tabled):
         for each in self.tables.tables.get(LINE, []):
             height = each.state.height if each.state is not None else height
             self.has_rows(self.rows_of(each.files), height)
-            assert not set(each.named) & self.erased(shown)
+            assert not set(self.tables.parts(each.named)) & self.erased(shown)
         for key in self.rows_of(self.tables.rows(LINE)):
             assert lake.get(key)
 
@@ -159,8 +159,8 @@ class Cleared(Tabled):
         gate = self.env.dependencies
         blocks = gate.ledger.blocks(LINE)
         erasures = erasures_of(blocks)
-        named = {each.height: each for each in deliveries(blocks)}
-        first = [file.key for at in reference(blocks) for file in named[at].table or ()]
+        of = {each.height: each for each in deliveries(blocks)}
+        first = [file.key for at in reference(blocks) for file in of[at].table or ()]
         wanted = "".join(c for key in first for c in self.bodies[key].decode() if c not in letters)
         rows = b"".join(self.bodies[each] for each in self.rows_of(self.tables.rows(LINE))).decode()
         data = [
@@ -172,7 +172,8 @@ class Cleared(Tabled):
         ]
         assert sorted(rows) == sorted(wanted)
         assert not set(b"".join(data).decode()) & set(letters)
-        assert not {key for each in self.tables.metadata[LINE].values() for key in each.named} & self.erased(99)
+        named = {key for each in self.tables.metadata[LINE].values() for key in each.named}
+        assert not {*self.tables.parts((*named, *self.tables.merged))} & self.erased(99)
         assert self.tables.expired == {}
         assert erasures.unfinished == ()
         assert self.shown_heights()[-1] == self.changes()[-1]
@@ -181,7 +182,7 @@ class Cleared(Tabled):
     def disturb(self, by: str) -> Callable[[], object]:
         """Something else that happens."""
         found: dict[str, Callable[[], object]] = {"nothing": int, "keep": self.tries, "act": self.act}
-        return (found | {"compact": self.compact, "both": self._both})[by]
+        return (found | {"compact": self.compact, "both": self._both, "merge": self.merge})[by]
 
     def _both(self) -> None:
         self.tries()

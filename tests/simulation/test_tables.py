@@ -10,7 +10,9 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import PublishAs
-from lakegate.features.tables.keep_table import KeptTable, has_table, keep_all_tables, keep_table
+from lakegate.features.tables.all_tables import has_table, keep_all_tables
+from lakegate.features.tables.compact_table import CompactedTable, compact_table
+from lakegate.features.tables.keep_table import KeptTable, keep_table
 from lakegate.gate.effects import ConcurrentUpdate, Steps, run
 from lakegate.gate.ledger.blocks import digest
 from lakegate.gate.registry.registry_rows import Publication
@@ -21,7 +23,7 @@ from tests.simulation.environment import LAKE, LINE
 from tests.simulation.stage import Fault
 from tests.simulation.test_recalls import FAULTS, REPLACING, Town, play, reference
 
-TYPED = replace(REPLACING, policy=replace(REPLACING.policy, publish_as=PublishAs.ICEBERG))
+TYPED = replace(REPLACING, policy=replace(REPLACING.policy, publish_as=PublishAs.ICEBERG, compact_table=True))
 
 
 class Tabled(Town):
@@ -35,6 +37,13 @@ class Tabled(Town):
 
     def keeps(self, most: int = 100) -> Steps[KeptTable]:
         return keep_table(self.env.dependencies, self.tables, LINE, most)
+
+    def merges(self) -> Steps[CompactedTable]:
+        return compact_table(self.env.dependencies, self.tables, LINE)
+
+    def merge(self) -> None:
+        """A compaction of ours, without faults."""
+        play(self, self.merges())
 
     def kept(self) -> None:
         """A turn without faults, by which the table shows everything."""
@@ -58,7 +67,8 @@ class Tabled(Town):
             self.tables.write_foreign(LINE, (name,), replaces=True)
 
     def rows_of(self, files: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(sorted(each for file in files for each in self.parts.get(file, (file,))))
+        inside = self.tables.parts(files)
+        return tuple(sorted(each for file in inside for each in self.parts.get(file, (file,))))
 
     def files_at(self, height: int) -> tuple[str, ...]:
         """The typed files of the deliveries that are current with a block: written out for the deliveries of the town."""
@@ -203,12 +213,16 @@ def test_all_tables_are_kept_and_one_that_fails_stops_no_other() -> None:
     assert (turn(10).looked_at, town.tables.tables) == (0, {})
     found = turn()
     town.holds()
-    assert (found.looked_at, [name for name, _ in found.ends], found.failures) == (2, ["orders/absent_v1", LINE], [])
+    assert (found.looked_at, list(dict.fromkeys(name for name, _ in found.ends)), found.failures) == (
+        2,
+        ["orders/absent_v1", LINE],
+        [],
+    )
     assert has_table(town.env.dependencies, LINE)
     assert not has_table(town.env.dependencies, "orders/others_v1")
     town.tables.write_foreign(LINE, ("foreign",), replaces=False)
     found = turn()
-    assert ([name for name, _ in found.ends], [type(each) for each in found.failures]) == (
+    assert (list(dict.fromkeys(name for name, _ in found.ends)), [type(each) for each in found.failures]) == (
         ["orders/absent_v1"],
         [InputError],
     )

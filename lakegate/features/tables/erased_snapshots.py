@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -20,34 +21,57 @@ if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
 
+    from lakegate.features.tables.merged_files import MergedFiles
+
 IN_FLIGHT: Final = {True: timedelta(hours=1), False: timedelta(days=3)}
 """How long a file that no snapshot uses may be of a commit that follows. Metadata is written when everything else is there, and a
 commit is tried again for half an hour at most; of data files it is Iceberg's own default for files without an owner."""
 
 
-def snapshots_with_others(table: Table, standing: AbstractSet[str]) -> set[int]:
-    """The ids of the snapshots of a table that name other files than those that stand."""
-    return {each.snapshot_id for each in table.metadata.snapshots if _names_others(table.io, each, standing)}
+def snapshots_with_others(table: Table, standing: AbstractSet[str], merged: MergedFiles) -> set[int]:
+    """The ids of the snapshots of a table that name other files than those that stand, or were made of such."""
+    others = _Others(standing, merged)
+    return {each.snapshot_id for each in table.metadata.snapshots if _names(table.io, each, others)}
 
 
-def unused_files(table: Table, now: datetime) -> set[str]:
+def unused_files(table: Table, now: datetime, erased: AbstractSet[str], merged: MergedFiles) -> set[str]:
     """See `lakegate.features.tables.keep_table.CatalogTables.leftovers`."""
     used = set(_used_files(table.io, table.metadata, table.metadata.snapshots))
     used |= {table.metadata_location, *(each.metadata_file for each in table.metadata.metadata_log)}
     below = f"{table.metadata.location}/"
     expired = {each for each in _expired_files(table) if each.startswith(below)}
-    listed = _listed_files(table.io, below)
+    listed = list(_listed_files(table.io, below))
     old = {each for each, modified in listed if now - modified > IN_FLIGHT[each.startswith(f"{below}metadata/")]}
-    return (expired | old) - used
+    found = merged.parts({each for each, _ in listed} - used)
+    made = {each for each, parts in found.items() if not parts.isdisjoint(erased)}
+    return (expired | old | made) - used
 
 
-def _names_others(io: FileIO, snapshot: Snapshot, standing: AbstractSet[str]) -> bool:
-    """Whether manifests of a snapshot name a file that does not stand, or cannot be read, so that nobody can tell."""
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """Files that do not stand, looked for in manifests, which snapshots share."""
+
+    standing: AbstractSet[str]
+    merged: MergedFiles
+    known: dict[str, bool] = field(default_factory=dict)
+    """By manifest, whether it names one."""
+
+    def among(self, manifest: str, named: Iterable[str]) -> bool:
+        """Whether a manifest names one."""
+        if manifest not in self.known:
+            rest = set(named) - self.standing
+            parts = self.merged.parts(rest)
+            self.known[manifest] = any(each not in parts or not parts[each] <= self.standing for each in rest)
+        return self.known[manifest]
+
+
+def _names(io: FileIO, snapshot: Snapshot, others: _Others) -> bool:
+    """Whether manifests of a snapshot name such a file, or cannot be read, so that nobody can tell."""
     try:
         for manifest in snapshot.manifests(io):
-            for each in manifest.fetch_manifest_entry(io, discard_deleted=False):
-                if each.data_file.file_path not in standing:
-                    return True
+            named = (each.data_file.file_path for each in manifest.fetch_manifest_entry(io, discard_deleted=False))
+            if others.among(manifest.manifest_path, named):
+                return True
     except FileNotFoundError:
         return True
     return False

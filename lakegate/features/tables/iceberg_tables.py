@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
@@ -30,6 +31,7 @@ from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import ConditionFailed, InputError, Unanswered
 from lakegate.base.json_codec import sha256_of
+from lakegate.features.tables.compact_table import ListedFile, MergedFile
 from lakegate.features.tables.erased_snapshots import snapshots_with_others, unused_files
 from lakegate.features.tables.keep_table import (
     BLOCK,
@@ -42,7 +44,8 @@ from lakegate.features.tables.keep_table import (
     table_folder,
     table_name,
 )
-from lakegate.features.tables.table_description import MANAGED, MOST_AGE, TableDescription
+from lakegate.features.tables.merged_files import MergedFiles, Replaced, at_once
+from lakegate.features.tables.table_description import COMPACTED, MANAGED, MOST_AGE, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 
 if TYPE_CHECKING:
@@ -65,13 +68,15 @@ OF_DELIVERY: Final = frozenset(
     f"lakegate.{name}" for name in ("time", "contract-version", "verdict", "rows", "rejected-rows")
 )
 """The statements about the newest delivery that are properties of the table, too."""
+KIND, COMPACTION = "lakegate.kind", "compaction"
+"""In the summary of a snapshot of ours, as of those of blocks."""
 MOST_SNAPSHOTS: Final = 1_000
 """The snapshots of a table; older ones leave, because each commit reads and writes all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class IcebergTables:
-    """See `lakegate.features.tables.keep_table.CatalogTables`."""
+    """See `lakegate.features.tables.keep_table.CatalogTables`, and `CompactedTables` of `compact_table`."""
 
     open_catalog: Callable[[], Catalog]
     """Returns the same one each time."""
@@ -111,12 +116,12 @@ class IcebergTables:
         expired = table.metadata_location if snapshot.standing is not None else shown.expired
         return ShownState(snapshot.height, snapshot.digest, identity, expired)
 
-    def leftovers(self, dataset: str, now: datetime) -> tuple[str, ...]:
+    def leftovers(self, dataset: str, now: datetime, erased: AbstractSet[str]) -> tuple[str, ...]:
         table = self._table(dataset)
         if table is None:
             return ()
         with _catalog_errors():
-            return tuple(sorted(unused_files(table, now)))
+            return tuple(sorted(unused_files(table, now, self._addresses(erased), self._merged_files(table))))
 
     def discard(self, dataset: str, address: str) -> None:
         table = self._table(dataset)
@@ -135,6 +140,38 @@ class IcebergTables:
                 transaction.commit_transaction()
         return shown._replace(expired="")
 
+    def files(self, dataset: str, shown: ShownState) -> tuple[ListedFile, ...]:
+        table = self._table(dataset)
+        if table is None or table.metadata.current_snapshot_id != shown.snapshot or COMPACTED not in table.properties:
+            return ()
+        with _catalog_errors():
+            merged = self._merged_files(table)
+            listed = sorted(_entries(table), key=lambda each: (each.sequence_number or 0, each.data_file.file_path))
+            files = ((each.data_file.file_path, each.data_file.file_size_in_bytes) for each in listed)
+            return tuple(ListedFile(*each, count) for each in files if (count := merged.count(each[0])))
+
+    def merge(self, dataset: str, group: Sequence[ListedFile]) -> MergedFile:
+        with _catalog_errors():
+            table = self.open_catalog().load_table((self.database, table_name(dataset)))
+            return self._merged_files(table).write(table, group)
+
+    def put(self, dataset: str, merged: MergedFile, shown: ShownState) -> None:
+        table = self._table(dataset)
+        if table is None or table.metadata.current_snapshot_id != shown.snapshot:
+            raise ConditionFailed
+        with _catalog_errors():
+            listed = {each.data_file.file_path: each.data_file for each in _entries(table)}
+            if merged.address in listed:
+                return
+            if not listed.keys() >= set(merged.of):
+                raise FilesRewritten
+            transaction, about = _OneTry(table), {KIND: COMPACTION}
+            with Replaced(Operation.OVERWRITE, transaction, table.io, snapshot_properties=about) as files:
+                for each in merged.of:
+                    files.delete_data_file(listed[each])
+                files.append_data_file(parquet_file_to_data_file(table.io, table.metadata, merged.address))
+            transaction.commit_transaction()
+
     def _table(self, dataset: str) -> Table | None:
         with _catalog_errors(), suppress(NoSuchTableError):
             return self.open_catalog().load_table((self.database, table_name(dataset)))
@@ -145,7 +182,7 @@ class IcebergTables:
         addresses, removed = self._difference(table, snapshot)
         transaction = _OneTry(table)
         try:
-            for columns in dict.fromkeys(_columns(table.io, address) for address in addresses):
+            for columns in dict.fromkeys(at_once(partial(_columns, table.io), addresses)):
                 with transaction.update_schema() as schema:
                     schema.union_by_name(columns)
         except (ValidationError, TypeError, ValueError):  # what pyiceberg raises for types that do not agree
@@ -159,8 +196,8 @@ class IcebergTables:
         with _producer(transaction, table, position | about, (snapshot.is_whole, bool(removed))) as files:
             for found in removed:
                 files.delete_data_file(found)
-            for address in addresses:
-                files.append_data_file(parquet_file_to_data_file(table.io, metadata, address))
+            for each in at_once(partial(parquet_file_to_data_file, table.io, metadata), addresses):
+                files.append_data_file(each)
         properties = PROPERTIES | position | {COLUMNS: _digest_of_columns(metadata)}
         if metadata.name_mapping() is None:
             properties[TableProperties.DEFAULT_NAME_MAPPING] = metadata.schema().name_mapping.model_dump_json()
@@ -171,26 +208,39 @@ class IcebergTables:
                 transaction.remove_properties(*sorted(stale))
         gone = _old_snapshots(transaction.table_metadata, metadata.snapshots, properties)
         if snapshot.standing is not None:
-            standing = frozenset(f"{self.lake}/{key}" for key in snapshot.standing)
-            gone |= snapshots_with_others(table, standing)
+            gone |= snapshots_with_others(table, self._addresses(snapshot.standing), self._merged_files(table))
             properties[EXPIRED] = table.metadata_location
         transaction.set_properties(properties)
         transaction.remove_snapshots(gone)
         return transaction, files.snapshot_id
 
     def _difference(self, table: Table, snapshot: TableSnapshot) -> tuple[list[str], list[DataFile]]:
-        """The addresses of the files that are to come, and the files that are to leave the table."""
+        """The addresses of the files that are to come, and the files that are to leave the table.
+
+        Where a file was put together with others, these come back one by one.
+        """
         added = list(dict.fromkeys(f"{self.lake}/{each.key}" for each in snapshot.added))
-        left, current = {f"{self.lake}/{key}" for key in snapshot.removed}, table.current_snapshot()
-        known = list(_data_files(table, current)) if current is not None and (left or snapshot.is_whole) else []
+        left = self._addresses(snapshot.removed)
+        known = [each.data_file for each in _entries(table)] if left or snapshot.is_whole else []
         listed = {each.file_path for each in known}
-        if not left <= listed:
+        inside = self._merged_files(table).parts(listed) if snapshot.is_whole or not left <= listed else {}
+        stay = listed.intersection(added) if snapshot.is_whole else listed - left
+        for address, parts in inside.items():
+            if parts <= set(added) if snapshot.is_whole else parts.isdisjoint(left):
+                stay.add(address)
+            else:
+                stay.discard(address)
+                added += [] if snapshot.is_whole else sorted(parts - left)
+        if not left <= listed.union(*inside.values()):
             raise FilesRewritten
-        if snapshot.is_whole:
-            return [each for each in added if each not in listed], [
-                each for each in known if each.file_path not in added
-            ]
-        return added, [each for each in known if each.file_path in left]
+        there = listed.union(*(parts for address, parts in inside.items() if address in stay))
+        return [each for each in added if each not in there], [each for each in known if each.file_path not in stay]
+
+    def _merged_files(self, table: Table) -> MergedFiles:
+        return MergedFiles(table.io, table.metadata.location, self.lake)
+
+    def _addresses(self, keys: Iterable[str]) -> frozenset[str]:
+        return frozenset(f"{self.lake}/{key}" for key in keys)
 
 
 class _OneTry(Transaction):
@@ -363,11 +413,12 @@ def _summary(snapshot: Snapshot) -> dict[str, str]:
     return snapshot.summary.additional_properties if snapshot.summary is not None else {}
 
 
-def _data_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
-    for manifest in snapshot.manifests(table.io):
+def _entries(table: Table) -> Iterator[ManifestEntry]:
+    """Of the data files that the current snapshot of a table lists."""
+    snapshot = table.current_snapshot()
+    for manifest in snapshot.manifests(table.io) if snapshot is not None else ():
         if manifest.content is ManifestContent.DATA:
-            for entry in manifest.fetch_manifest_entry(table.io):
-                yield entry.data_file
+            yield from manifest.fetch_manifest_entry(table.io)
 
 
 def _columns(io: FileIO, address: str) -> pa.Schema:

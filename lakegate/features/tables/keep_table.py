@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError
 from lakegate.base.json_codec import sha256_of
-from lakegate.contract.contract_model import TABLE, full_dataset_name, parts_of
 from lakegate.features.tables.table_description import TableDescription, describe_table
 from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.datasets.current_deliveries import NotCurrent, is_change, not_current, not_current_after
@@ -20,8 +20,6 @@ from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, BlockKind, Record, TableFile, deliveries
 from lakegate.gate.ledger.blocks import digest as digest_of
 from lakegate.gate.ledger.stored_objects import DONE, Erasures, erasures_of
-from lakegate.gate.registry.registry_rows import Publication
-from lakegate.gate.scheduled_tasks import Turn
 
 # ---- The port ----
 
@@ -79,7 +77,7 @@ class TableSnapshot:
     removed: tuple[str, ...] = ()
     """Keys of data files."""
     is_whole: bool = False
-    """Whether the table then consists of the files in `added` alone, whatever it has now."""
+    """Whether the table then has the rows of the files in `added` alone, whatever it has now."""
     description: TableDescription | None = None
     """Properties and comments from now on; None: they stay as they are."""
     standing: frozenset[str] | None = None
@@ -88,7 +86,7 @@ class TableSnapshot:
 
 
 class FilesRewritten(LakegateError):  # noqa: N818 - the name is what happened
-    """The table does not have a file that is to be removed: another program has put its rows into other files."""
+    """The table does not have a file that is to be removed, nor one that was made of it by a compaction of ours."""
 
 
 class CatalogTables(Protocol):
@@ -115,11 +113,12 @@ class CatalogTables(Protocol):
         """
         ...
 
-    def leftovers(self, dataset: str, now: datetime) -> tuple[str, ...]:
+    def leftovers(self, dataset: str, now: datetime, erased: AbstractSet[str]) -> tuple[str, ...]:
         """Addresses of files below the table, such as those of its metadata, that no snapshot uses.
 
-        They are those that only snapshots used which an erasure took out, and those that nobody has used for days. Typed files
-        are beside what arrived, and none of them.
+        They are those that only snapshots used which an erasure took out, those that nobody has used for days, and those that a
+        compaction made of erased files, given their keys: nobody can put them into the table any more. Typed files are beside
+        what arrived, and none of them.
         """
         ...
 
@@ -139,10 +138,6 @@ class CatalogTables(Protocol):
 
 MAX_SNAPSHOTS: Final = 100
 """Of one turn of a dataset: others have their turn, too."""
-SECONDS_OF_TABLE: Final = 60.0
-"""With less time left no dataset is begun."""
-CURSOR: Final = "tables"
-"""The name of the place where the next turn goes on."""
 
 
 @dataclass(slots=True)
@@ -204,7 +199,8 @@ def keep_table(
 
 def _clear(dependencies: Dependencies, tables: CatalogTables, dataset: str, shown: ShownState) -> Steps[ShownState]:
     """Delete what snapshots used that an erasure took out: statistics of its files have values of what was erased."""
-    for address in tables.leftovers(dataset, dependencies.now):
+    chain = (each for each in dependencies.ledger.blocks(dataset) if each.height <= shown.height)
+    for address in tables.leftovers(dataset, dependencies.now, erasures_of(chain).gone):
         yield from perform(Effect.DISCARD_METADATA, tables.discard, dataset, address)
     try:
         return (yield from perform(Effect.CLEAR_TABLE, tables.clear, dataset, shown))
@@ -299,41 +295,3 @@ def changes_table(block: AnyBlock) -> bool:
     if isinstance(block, Record) and block.kind == DONE:
         return bool(block.content.get("table"))
     return is_change(block) or (isinstance(block, Block) and bool(block.table))
-
-
-# ---- All tables ----
-# An event names the dataset whose table is to be kept. A turn over all of them finds what no event named.
-
-
-def has_table(dependencies: Dependencies, dataset: str) -> bool:
-    """Whether any version of the dataset's contract publishes it as a table: earlier deliveries of it may be recalled."""
-    return dataset in _tables_of(dependencies.registry.contract(parts_of(dataset)[0]).versions)
-
-
-def keep_all_tables(dependencies: Dependencies, tables: CatalogTables) -> Steps[Turn]:
-    """Keep the tables of all datasets, from where the last turn stopped, while there is time.
-
-    The place is kept before a table is read, so that one which ends the function is passed over by the next turn.
-    """
-    turn, agenda = Turn(), dependencies.agenda
-    done = agenda.cursor(CURSOR) or ""
-    for dataset in sorted(_tables_of(dependencies.registry.snapshot().versions)):
-        if dataset <= done:
-            continue
-        if dependencies.remaining() < SECONDS_OF_TABLE:
-            return turn
-        yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, dataset)
-        turn.looked_at += 1
-        kept = yield from turn.guarded(dataset, keep_table(dependencies, tables, dataset))
-        turn.ends += [] if kept is None else [(dataset, kept)]
-    yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, None)
-    return turn
-
-
-def _tables_of(versions: Iterable[Publication]) -> set[str]:
-    return {
-        full_dataset_name(version.contract, dataset, version.major)
-        for version in versions
-        for name, dataset in version.labels
-        if name == TABLE
-    }

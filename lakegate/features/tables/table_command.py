@@ -18,8 +18,9 @@ from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import TIMES, DatasetName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import DATASET_KEY
+from lakegate.features.tables.all_tables import has_table
 from lakegate.features.tables.erased_table import table_metadata
-from lakegate.features.tables.keep_table import HEIGHT, TIME, changes_table, has_table, table_name
+from lakegate.features.tables.keep_table import HEIGHT, TIME, changes_table, table_name
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.dependencies import Dependencies
 

@@ -21,7 +21,9 @@ OF_GLUE: Final = "Description"
 TAGS: Final = "lakegate.tags"
 CLASSIFICATION: Final = "lakegate.classification"
 MOST_AGE: Final = "history.expire.max-snapshot-age-ms"
-MANAGED: Final = frozenset({COMMENT, OF_GLUE, TAGS, CLASSIFICATION, MOST_AGE})
+COMPACTED: Final = "lakegate.compacted"
+"""The property of a table whose small files are put together."""
+MANAGED: Final = frozenset({COMMENT, OF_GLUE, TAGS, CLASSIFICATION, MOST_AGE, COMPACTED})
 """Properties that a contract sets, or leaves out; no others of a table are removed."""
 LONGEST_TEXT: Final = 2_048
 """Bytes of a table's description (Glue API, `DescriptionString`)."""
@@ -73,6 +75,8 @@ def _properties(plan: Plan) -> Iterator[tuple[str, str]]:
             yield name, written
     if plan.policy.time_travel_days is not None:
         yield MOST_AGE, str(plan.policy.time_travel_days * MILLISECONDS_OF_DAY)
+    if plan.policy.compact_table:
+        yield COMPACTED, "true"
 
 
 def _comments(plan: Plan) -> Iterator[tuple[tuple[str, ...], str]]:

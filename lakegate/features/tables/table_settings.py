@@ -65,10 +65,11 @@ def no_table(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 
 def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
-    """Only a table has earlier states that are kept."""
-    for place, datasets in settings_of(contract, document, "timeTravelDays"):
-        if all(dataset.policy.publish_as is not PublishAs.ICEBERG for dataset in datasets):
-            yield place.path, "`timeTravelDays` has an effect only with `publishAs: iceberg`: add that, or remove it."
+    """Only a table has earlier states that are kept, and files that are put together."""
+    for name in ("timeTravelDays", "compactTable"):
+        for place, datasets in settings_of(contract, document, name):
+            if all(dataset.policy.publish_as is not PublishAs.ICEBERG for dataset in datasets):
+                yield place.path, f"`{name}` has an effect only with `publishAs: iceberg`: add that, or remove it."
 
 
 LINTS: Final = {

@@ -75,6 +75,11 @@ class Erasures:
         return (*(stored["left"] for stored in objects if stored["key"] == key), *typed)
 
     @property
+    def gone(self) -> frozenset[str]:
+        """Keys of objects of which nothing is left under the same key."""
+        return frozenset(key for key, left in self.left.items() if left.current is None)
+
+    @property
     def coming(self) -> frozenset[str]:
         """Keys of typed files that unfinished erasures publish."""
         typed = chain.from_iterable(map(_typed, self.unfinished))

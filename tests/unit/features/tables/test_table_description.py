@@ -42,7 +42,7 @@ def plan(publish_as: str, description: str, field: str, **settings: object) -> P
 
 def test_a_table_has_the_descriptions_of_its_contract() -> None:
     """Also of nested fields, by the names that Iceberg has for them."""
-    found = describe_table(plan("iceberg", "All\n orders", "A\tnumber", timeTravelDays=7))
+    found = describe_table(plan("iceberg", "All\n orders", "A\tnumber", timeTravelDays=7, compactTable=True))
 
     assert found == TableDescription(
         (
@@ -51,6 +51,7 @@ def test_a_table_has_the_descriptions_of_its_contract() -> None:
             ("lakegate.tags", '["sales", "eu"]'),
             ("lakegate.classification", '{"id": "public"}'),
             ("history.expire.max-snapshot-age-ms", "604800000"),
+            ("lakegate.compacted", "true"),
         ),
         (
             (("id",), "A number"),

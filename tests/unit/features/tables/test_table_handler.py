@@ -12,6 +12,7 @@ from functions import table_handler
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_events import RefusalReason, Unintelligible
 from lakegate.aws.lambda_runtime import HandlerError
+from lakegate.features.tables import compact_table
 from lakegate.features.tables.keep_table import KeptTable
 from lakegate.features.tables.table_hints import dataset_in
 from lakegate.gate.effects import ConcurrentUpdate, Steps
@@ -124,3 +125,17 @@ def test_the_schedule_keeps_all_tables_and_ends_with_an_error_if_one_fails(
         handle({})
 
     assert '"StepFailures":[1.0]' in capsys.readouterr().out
+
+
+def test_the_schedule_puts_small_files_together(
+    town: Tabled, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An event does not: it is about rows."""
+    monkeypatch.setattr(compact_table, "LEAST_FILES", 6)
+    handle({"Records": [record(PUBLISHED)]})
+    before = len(town.tables.rows(LINE))
+    handle({})
+    town.holds()
+
+    assert (before, len(town.tables.rows(LINE))) == (6, 1)
+    assert '"MergedFiles":[6.0]' in capsys.readouterr().out
