@@ -97,7 +97,9 @@ def demo(
     accounts = [one for one in ended.values() if one is not None]
     _show(accounts)
     if read_rows is not None:
-        _show_query(*read_rows)
+        terminal.tell(
+            ("Accepted rates are a table. DuckDB reads it:", "", *f"{QUERY};".splitlines(), "", read_rows, "")
+        )
     terminal.standard_error().print(
         f"the stack in {up:.0f} s, all of it in {time.monotonic() - began:.0f} s", style="dim"
     )
@@ -172,10 +174,8 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, dataset: str, path
     return _finished(dependencies, PULLED, workload_id(bucket, end.key, version), began)
 
 
-def _rows_of_table(
-    there: DeployedStack, dependencies: Dependencies, dataset: str
-) -> tuple[list[str], list[tuple[object, ...]]] | None:
-    """The columns and rows that the query finds in the table of a dataset, once it shows all deliveries; None without tables."""
+def _rows_of_table(there: DeployedStack, dependencies: Dependencies, dataset: str) -> terminal.Grid | None:
+    """What the query finds in the table of a dataset, once that shows all deliveries; None: the stack keeps no tables."""
     database, began = there.outputs.get("TableDatabase", ""), time.monotonic()
     if not database:
         terminal.note(
@@ -194,9 +194,9 @@ def _rows_of_table(
     places = {"glue.endpoint": endpoint, "s3.endpoint": endpoint, "s3.region": there.region}
     catalog = load_catalog("glue", type="glue", **places)
     found = catalog.load_table((database, table_name(dataset))).scan().to_duckdb("rates").sql(QUERY)
-    rows = found.fetchall()
+    rows = [[str(cell) for cell in row] for row in found.fetchall()]
     terminal.note(f"the table of {dataset}: read after {time.monotonic() - began:.1f} s")
-    return found.columns, rows
+    return terminal.Grid(found.columns, rows, numbers=found.columns[1:])
 
 
 def _send_events(there: DeployedStack) -> None:
@@ -238,18 +238,6 @@ def _show(accounts: list[DeliveryStatus]) -> None:
     console = terminal.wide()
     console.print()
     table(accounts).print()
-    console.print()
-
-
-def _show_query(columns: list[str], rows: list[tuple[object, ...]]) -> None:
-    """Show the query of the table, and what DuckDB found."""
-    from rich.table import Table  # noqa: PLC0415 - the help of `lakegate` needs none of it
-
-    console, found = terminal.wide(), Table(*columns, box=None, pad_edge=False)
-    for row in rows:
-        found.add_row(*map(str, row))
-    console.print(f"Accepted rates are a table. DuckDB reads it:\n\n{QUERY};\n", markup=False)
-    console.print(found)
     console.print()
 
 
