@@ -305,6 +305,20 @@ def test_columns_that_another_program_changed_are_an_error(iceberg: OnIceberg, c
         iceberg.tables.shown(DATASET)
 
 
+@pytest.mark.parametrize("days", [-719_528, 2_932_897])
+def test_days_that_only_the_calendar_knows_stop_no_table(iceberg: OnIceberg, days: int) -> None:
+    """The years 0 and 10000 are days of a contract, and none of Python: such a file has no bounds."""
+    rows = pa.table({"n": pa.array([1], pa.int64()), "day": pa.array([days], pa.int32()).cast(pa.date32())})
+    pq.write_table(rows, iceberg.folder / "a")
+    first = TableFile("a", 1)
+    iceberg.tables.make(DATASET, first)
+    iceberg.tables.commit(snapshot(0, first), ShownState())
+    (file,) = iceberg.catalog.load_table(iceberg.name).scan().plan_files()
+
+    assert (file.file.value_counts, file.file.lower_bounds) == ({1: 1, 2: 1}, {})
+    assert iceberg.read() == [1]
+
+
 def heights(iceberg: OnIceberg) -> list[str]:
     table = iceberg.catalog.load_table(iceberg.name)
     return [each.summary["lakegate.height"] or "" for each in table.metadata.snapshots if each.summary]

@@ -169,7 +169,7 @@ class IcebergTables:
             with Replaced(Operation.OVERWRITE, transaction, table.io, snapshot_properties=about) as files:
                 for each in merged.of:
                     files.delete_data_file(listed[each])
-                files.append_data_file(parquet_file_to_data_file(table.io, table.metadata, merged.address))
+                files.append_data_file(_described(table.io, table.metadata, merged.address))
             transaction.commit_transaction()
 
     def _table(self, dataset: str) -> Table | None:
@@ -196,7 +196,7 @@ class IcebergTables:
         with _producer(transaction, table, position | about, (snapshot.is_whole, bool(removed))) as files:
             for found in removed:
                 files.delete_data_file(found)
-            for each in at_once(partial(parquet_file_to_data_file, table.io, metadata), addresses):
+            for each in at_once(partial(_described, table.io, metadata), addresses):
                 files.append_data_file(each)
         properties = PROPERTIES | position | {COLUMNS: _digest_of_columns(metadata)}
         if metadata.name_mapping() is None:
@@ -419,6 +419,15 @@ def _entries(table: Table) -> Iterator[ManifestEntry]:
     for manifest in snapshot.manifests(table.io) if snapshot is not None else ():
         if manifest.content is ManifestContent.DATA:
             yield from manifest.fetch_manifest_entry(table.io)
+
+
+def _described(io: FileIO, metadata: TableMetadata, address: str) -> DataFile:
+    """A file with its statistics; one that has days or moments of other years than Python knows has counts alone."""
+    try:
+        return parquet_file_to_data_file(io, metadata, address)
+    except (OverflowError, ValueError):
+        counts = {**metadata.properties, TableProperties.DEFAULT_WRITE_METRICS_MODE: "counts"}
+        return parquet_file_to_data_file(io, metadata.model_copy(update={"properties": counts}), address)
 
 
 def _columns(io: FileIO, address: str) -> pa.Schema:
