@@ -14,14 +14,17 @@ from lakegate.features.tables.all_tables import has_table, keep_all_tables
 from lakegate.features.tables.compact_table import CompactedTable, compact_table
 from lakegate.features.tables.keep_table import KeptTable, keep_table
 from lakegate.gate.effects import ConcurrentUpdate, Steps, run
-from lakegate.gate.ledger.blocks import digest
+from lakegate.gate.ledger.blocks import deliveries, digest
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.scheduled_tasks import Turn
 from tests.decisions import recall, restore
 from tests.fakes.tables import MemoryTables
-from tests.simulation.environment import LAKE, LINE
-from tests.simulation.stage import Fault
+from tests.simulation.choices import Choices
+from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
+from tests.simulation.stage import Fault, Stage
+from tests.simulation.stage import settle as settled
 from tests.simulation.test_recalls import FAULTS, REPLACING, Town, play, reference
+from tests.simulation.typed import with_typed_files
 
 TYPED = replace(REPLACING, policy=replace(REPLACING.policy, publish_as=PublishAs.ICEBERG, compact_table=True))
 
@@ -179,6 +182,30 @@ def test_the_table_of_another_ledger_stays_as_it_is() -> None:
         town.tables.tables[LINE][-1] = newest._replace(state=state)
         with pytest.raises(InputError, match="the ledger has another block there"):
             run(town.keeps(), town.env.dependencies.clock)
+
+
+def test_twenty_deliveries_at_once_are_a_snapshot_each() -> None:
+    """Twenty workers take them on, whose commits come in any order, while the table is kept between any two steps."""
+    with with_typed_files():
+        env = Environment()
+        for number in range(20):
+            env.upload(f"{PREFIX}{number}.csv", b"good:%d" % number)
+        tables = MemoryTables(env.memory.objects, LAKE)
+        stage, choices = Stage(env, lambda _: Fault.NONE), Choices(7)
+        while env.inbox or stage.workers:
+            if env.inbox and len(stage.workers) < 20:
+                stage.deliver(choices.pick(len(env.inbox)))
+            else:
+                stage.step(stage.workers[choices.pick(len(stage.workers))])
+            if not choices.pick(10):
+                run(keep_table(env.dependencies, tables, LINE), env.dependencies.clock)
+        settled(stage)
+        run(keep_table(env.dependencies, tables, LINE), env.dependencies.clock)
+
+    found = deliveries(env.dependencies.ledger.blocks(LINE))
+    files = [each.key for block in found for each in block.table or ()]
+    assert (len(found), [each.state.height for each in tables.tables[LINE] if each.state]) == (20, list(range(20)))
+    assert sorted(tables.rows(LINE)) == sorted(set(files)) == sorted(files)
 
 
 def test_a_dataset_without_typed_files_gets_no_table() -> None:
