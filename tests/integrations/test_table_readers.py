@@ -19,7 +19,9 @@ from infra.setup.environments import install
 from infra.setup.jars import install_jars, sound
 from lakegate.base.extension_points import TOOLS
 from lakegate.cli.main import app
+from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Format, Storage
+from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.read.data_source import path_of
 from lakegate.features.table_readers.iceberg_reader import write_table
 from lakegate.features.tables.iceberg_tables import IcebergTables
@@ -57,8 +59,22 @@ models:
       name: {type: string}
       items: {type: array, items: {type: record, fields: {sku: {type: string}, counts: {type: array, items: {type: long}}}}}
       prices: {type: map, keys: {type: string}, values: {type: decimal}}
+      unzoned: {type: timestamp_ntz}
+      raw: {type: bytes}
+      wide: {type: decimal, precision: 38, scale: 0}
+      fine: {type: decimal, precision: 38, scale: 38}
+      inner:
+        type: record
+        fields:
+          day: {type: date}
+          seen: {type: timestamp}
+          fine: {type: decimal, precision: 38, scale: 2}
+          raw: {type: bytes}
+      moments: {type: array, items: {type: timestamp}}
 """
 PRICE = "12345678901234567890.123456789012345678"
+WIDE = "-99999999999999999999999999999999999999"
+FINE = "0.12345678901234567890123456789012345678"
 FULL = {
     "whole": 2**63 - 1,
     "part": 0.1,
@@ -66,11 +82,25 @@ FULL = {
     "ok": True,
     "day": "2024-02-29",
     "at": "23:59:59.999999",
-    "seen": "2024-02-29T12:00:00.000001Z",
+    "seen": "2024-02-29T17:30:00.000001+05:30",
     "name": "Größe 'x'",
     "items": [{"sku": "a", "counts": [1, 2]}, {"sku": None, "counts": []}],
     "prices": {"p": 0.5},
+    "unzoned": "1900-01-01T23:59:59.999999",
+    "raw": "Größe",
+    "wide": WIDE,
+    "fine": FINE,
+    "inner": {"day": "0001-01-01", "seen": "9999-12-31T23:59:59.999999Z", "fine": -0.05, "raw": ""},
+    "moments": ["2024-10-27T02:30:00+02:00", None, "2024-10-27T02:30:00+01:00"],
 }
+TEXTS = FULL | {
+    "seen": "2024-02-29T12:00:00.000001",
+    "prices": {"p": "0.500000000000000000"},
+    "raw": "Größe".encode().hex(),
+    "inner": {"day": "0001-01-01", "seen": "9999-12-31T23:59:59.999999", "fine": "-0.05", "raw": ""},
+    "moments": ["2024-10-27T00:30:00", None, "2024-10-27T01:30:00"],
+}
+"""The same as every program prints it: moments in UTC, bytes in hexadecimal, decimals with all digits of their scale."""
 DESCRIPTION = TableDescription((("comment", "Größe"), (MOST_AGE, "1")), ((("whole",), "A number"),))
 """The snapshot of the first delivery leaves with the second one."""
 ROWS = [FULL, {"whole": 1}, {"whole": 2, "added": "new"}]
@@ -102,6 +132,8 @@ def plain(value):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list):
         return [plain(each) for each in value]
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).hex()
     if isinstance(value, datetime):
         return value.replace(tzinfo=None).isoformat()
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
@@ -118,7 +150,9 @@ def typed_table(folder: Path) -> str:
     for number, rows in enumerate((ROWS[:2], ROWS[2:])):
         model = MODEL.replace("VERSION", str(number)) + "      added: {type: string}\n" * number
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        body = lines.replace(f'"{PRICE}"', PRICE).encode()  # a number, which Python's JSON would round
+        for number_text in (PRICE, WIDE, FINE):
+            lines = lines.replace(f'"{number_text}"', number_text)  # a number, which Python's JSON would round
+        body = lines.encode()
         (written,) = typed_files(stored(plan_in(model.encode()), Storage(Format.JSONL)), folder / str(number), body)
         file = TableFile(str(path_of(written.uri).relative_to(folder)), written.rows)
         if not number:
@@ -138,6 +172,8 @@ def answered(python: Path, script: str, *words: str) -> Any:
 
 def test_three_programs_read_equal_rows_of_every_type(tmp_path: Path) -> None:
     """What was delivered, with nulls for a column that the first version had not."""
+    model = plan_in(MODEL.replace("VERSION", "0").encode())
+    assert {field.type for field in model.fields if field.shape is Shape.VALUE} == set(LogicalType)
     metadata = typed_table(tmp_path)
     runtime = TOOLS / "iceberg"
     if not sound(runtime / FOLDER, (RUNTIME,)):
@@ -155,7 +191,7 @@ def test_three_programs_read_equal_rows_of_every_type(tmp_path: Path) -> None:
     expected = [
         nothing | {"whole": 1},
         nothing | {"whole": 2, "added": "new"},
-        nothing | FULL | {"seen": "2024-02-29T12:00:00.000001", "prices": {"p": "0.500000000000000000"}},
+        nothing | TEXTS,
     ]
 
     # pyiceberg 0.12 reads a list of records that is not there as an empty one
