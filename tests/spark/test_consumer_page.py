@@ -1,4 +1,4 @@
-"""The Spark examples of docs/consumer.md run unchanged."""
+"""The Spark examples of docs/manifest.md run unchanged."""
 
 from __future__ import annotations
 

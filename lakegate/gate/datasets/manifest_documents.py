@@ -124,4 +124,4 @@ class ManifestSegment:
 
 
 Manifest = ManifestHead | ManifestSegment
-"""The readers' manifest of a dataset: every accepted delivery in the order of the ledger (docs/consumer.md)."""
+"""The readers' manifest of a dataset: every accepted delivery in the order of the ledger (docs/manifest.md)."""

@@ -1,4 +1,4 @@
-"""The examples of docs/consumer.md, and a line to run them on: two deliveries of different dialects."""
+"""The examples of docs/manifest.md, and a line to run them on: two deliveries of different dialects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unittest.mock import patch
 from lakegate.gate.registry import publish_contract
 from tests.unit.cli.conftest import Lakegate
 
-PAGE = (Path(__file__).parents[3] / "docs/consumer.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/manifest.md").read_text()
 CONTRACT = """\
 apiVersion: v3.1.0
 kind: DataContract

@@ -1,4 +1,4 @@
-"""What a consumer copies from docs/consumer.md runs unchanged."""
+"""What a consumer copies from docs/manifest.md runs unchanged."""
 
 from __future__ import annotations
 
