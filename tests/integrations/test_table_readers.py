@@ -26,7 +26,7 @@ from lakegate.engine.read.data_source import path_of
 from lakegate.features.table_readers.iceberg_reader import write_table
 from lakegate.features.tables.iceberg_tables import IcebergTables
 from lakegate.features.tables.keep_table import ShownState, TableSnapshot, table_name
-from lakegate.features.tables.table_description import MOST_AGE, TableDescription
+from lakegate.features.tables.table_description import COMPACTED, MOST_AGE, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 from lakegate.local_check.table_data import TablePlace
 from lakegate.spark.local_spark import FOLDER, Jar, java_home
@@ -101,7 +101,9 @@ TEXTS = FULL | {
     "moments": ["2024-10-27T00:30:00", None, "2024-10-27T01:30:00"],
 }
 """The same as every program prints it: moments in UTC, bytes in hexadecimal, decimals with all digits of their scale."""
-DESCRIPTION = TableDescription((("comment", "Größe"), (MOST_AGE, "1")), ((("whole",), "A number"),))
+DESCRIPTION = TableDescription(
+    (("comment", "Größe"), (MOST_AGE, "1"), (COMPACTED, "true")), ((("whole",), "A number"),)
+)
 """The snapshot of the first delivery leaves with the second one."""
 ROWS = [FULL, {"whole": 1}, {"whole": 2, "added": "new"}]
 DUCKDB = """\
@@ -142,7 +144,7 @@ print(json.dumps(sorted(map(plain, rows), key=lambda row: row["whole"])))
 """
 
 
-def typed_table(folder: Path) -> str:
+def typed_table(folder: Path, *, is_compacted: bool) -> str:
     """The newest metadata of a table of two deliveries: the second has a column more, the snapshot of the first has expired."""
     catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}")
     catalog.create_namespace("accepted")
@@ -159,6 +161,8 @@ def typed_table(folder: Path) -> str:
             tables.make(DATASET, file)
         shown = tables.commit(TableSnapshot(DATASET, number, "d", (), (file,), description=DESCRIPTION), shown)
         time.sleep(0.002)
+    if is_compacted:
+        tables.put(DATASET, tables.merge(DATASET, tables.files(DATASET, shown)), shown)
     return catalog.load_table(("accepted", table_name(DATASET))).metadata_location.removeprefix("file://")
 
 
@@ -170,11 +174,12 @@ def answered(python: Path, script: str, *words: str) -> Any:
     return json.loads(ended.stdout.splitlines()[-1])
 
 
-def test_three_programs_read_equal_rows_of_every_type(tmp_path: Path) -> None:
-    """What was delivered, with nulls for a column that the first version had not."""
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_three_programs_read_equal_rows_of_every_type(tmp_path: Path, *, is_compacted: bool) -> None:
+    """What was delivered, with nulls for a column that the first version had not; also once its files are put together."""
     model = plan_in(MODEL.replace("VERSION", "0").encode())
     assert {field.type for field in model.fields if field.shape is Shape.VALUE} == set(LogicalType)
-    metadata = typed_table(tmp_path)
+    metadata = typed_table(tmp_path, is_compacted=is_compacted)
     runtime = TOOLS / "iceberg"
     if not sound(runtime / FOLDER, (RUNTIME,)):
         install_jars(runtime, java_home(), (RUNTIME,))
