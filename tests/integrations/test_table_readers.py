@@ -105,7 +105,16 @@ DESCRIPTION = TableDescription(
     (("comment", "Größe"), (MOST_AGE, "1"), (COMPACTED, "true")), ((("whole",), "A number"),)
 )
 """The snapshot of the first delivery leaves with the second one."""
-ROWS = [FULL, {"whole": 1}, {"whole": 2, "added": "new"}]
+GAPS = {
+    "whole": 3,
+    "added": "",
+    "inner": {"day": None, "seen": None, "fine": None, "raw": None},
+    "prices": {"q": None},
+    "moments": [],
+    "items": [{"sku": "b", "counts": None}, None],
+}
+"""A record without values, empty lists and texts, and nulls in them, are not the same as null."""
+ROWS = [FULL, {"whole": 1}, {"whole": 2, "added": "new"}, GAPS]
 DUCKDB = """\
 import duckdb, glob, importlib, json, sys
 connection = duckdb.connect()
@@ -196,6 +205,7 @@ def test_three_programs_read_equal_rows_of_every_type(tmp_path: Path, *, is_comp
     expected = [
         nothing | {"whole": 1},
         nothing | {"whole": 2, "added": "new"},
+        nothing | GAPS,
         nothing | TEXTS,
     ]
 
