@@ -23,12 +23,13 @@ from lakegate.aws.lambda_runtime import (
     sanitize_errors,
 )
 from lakegate.aws.settings import read
-from lakegate.base.errors import Unfinished
+from lakegate.base.errors import LakegateError, Unfinished
 from lakegate.features.tables.all_tables import SECONDS_OF_TABLE, AllTables, has_table, keep_all_tables
 from lakegate.features.tables.compact_table import CompactedTable
 from lakegate.features.tables.glue_tables import glue_tables
 from lakegate.features.tables.keep_table import KeptTable, keep_table
 from lakegate.features.tables.table_hints import dataset_in
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, run
 from lakegate.gate.scheduled_tasks import Turn
 
@@ -41,8 +42,8 @@ TURNS: Final = 10
 
 
 @cache
-def tables() -> AllTables:
-    """The tables of this stack."""
+def catalog() -> tuple[AllTables, ...]:
+    """The tables of this stack, of each kind."""
     return glue_tables(read(os.environ))
 
 
@@ -62,13 +63,25 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 
 def keep(dataset: str) -> None:
-    """Keep the table of a dataset, if it has one. Raises Unfinished where it is not complete after some turns."""
-    gate = dependencies()
-    if not has_table(gate, dataset):
-        return
+    """Keep the tables of a dataset, if it has some. Raises Unfinished where one is not complete after some turns.
+
+    One that fails does not stop the other.
+    """
+    gate, failures = dependencies(), list[LakegateError]()
+    for tables in catalog():
+        if has_table(gate, dataset, tables.kind):
+            try:
+                _keep(gate, tables, dataset)
+            except LakegateError as failure:
+                failures.append(failure)
+    if failures:
+        raise failures[0]
+
+
+def _keep(gate: Dependencies, tables: AllTables, dataset: str) -> None:
     for _ in range(TURNS):
         with suppress(ConcurrentUpdate):
-            kept = run(keep_table(gate, tables(), dataset), gate.clock)
+            kept = run(keep_table(gate, tables, dataset), gate.clock)
             _count(kept)
             if kept.is_complete:
                 return
@@ -79,7 +92,7 @@ def keep(dataset: str) -> None:
 
 def _keep_all() -> Turn:
     gate = dependencies()
-    return run(keep_all_tables(gate, tables()), gate.clock)
+    return run(keep_all_tables(gate, catalog()), gate.clock)
 
 
 def _count(kept: KeptTable | CompactedTable) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import DOCUMENT_NAME, Bounds
-from lakegate.contract.delivery_policy import Policy, PublishAs
+from lakegate.contract.delivery_policy import OnReject, Policy, PublishAs
 from lakegate.contract.field_paths import FieldPath, column_name, column_path, own_name, path_of, steps_of
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
@@ -380,6 +380,8 @@ REVALIDATED = "revalidated"
 """The label with the name of a dataset that has rules with a schedule of their own."""
 TABLE = "table"
 """The label with the name of a dataset that is published as a table."""
+REJECTED_TABLE = "rejected-table"
+"""The label with the name of such a dataset, if single rows of it are rejected: these are a table, too."""
 NAMES = ("name", "owner", "domain", "tag", "producer", "consumer")
 """The names of labels; a contract has several tags."""
 
@@ -401,8 +403,10 @@ def _labels(contract: Contract) -> Iterator[tuple[str, str]]:
     yield from ((PULL, dataset.name) for dataset in contract.datasets if dataset.policy.pull)
     scheduled = (dataset for dataset in contract.datasets if any(rule.schedule for rule in dataset.rules))
     yield from ((REVALIDATED, dataset.name) for dataset in scheduled)
-    as_tables = (dataset for dataset in contract.datasets if dataset.policy.publish_as is PublishAs.ICEBERG)
+    as_tables = [dataset for dataset in contract.datasets if dataset.policy.publish_as is PublishAs.ICEBERG]
     yield from ((TABLE, dataset.name) for dataset in as_tables)
+    by_rows = (dataset for dataset in as_tables if dataset.policy.on_reject is OnReject.ROWS)
+    yield from ((REJECTED_TABLE, dataset.name) for dataset in by_rows)
 
 
 def _text(value: object) -> str:

@@ -26,10 +26,12 @@ from lakegate.features.tables.keep_table import (
     HEIGHT,
     FilesRewritten,
     ShownState,
+    TableKind,
     TableSnapshot,
     table_name,
 )
-from lakegate.features.tables.table_description import TableDescription
+from lakegate.features.tables.rejected_files import REJECTED_SCHEMA
+from lakegate.features.tables.table_description import REJECTED_COMMENTS, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 from lakegate.gate.ports import Address
 from tests.fakes import Memory
@@ -495,3 +497,67 @@ def test_a_file_without_a_snapshot_is_deleted_with_the_next_erasure_once_it_is_o
     on.tables.discard(DATASET, f"file://{tmp_path}/b")
     assert (tmp_path / "b").exists()
     assert after.expired
+
+
+# ---- Rejected rows, with Iceberg alone ----
+
+
+def rejected_file(folder: Path, name: str, *records: str) -> TableFile:
+    """A typed file of rejected rows."""
+    row = {
+        "delivery": "d",
+        "contract_version": "1.0.0",
+        "time": datetime.now(UTC),
+        "part": 0,
+        "row": 2,
+        "reasons": ["r"],
+    }
+    pq.write_table(pa.Table.from_pylist([row | {"record": each} for each in records], REJECTED_SCHEMA), folder / name)
+    return TableFile(name, len(records))
+
+
+def test_a_table_of_rejected_rows_is_there_before_any_and_beside_rejected_data(iceberg: OnIceberg) -> None:
+    """With its own name, and its metadata below quarantine; snapshots without a change keep its rows."""
+    tables = IcebergTables(iceberg.tables.open_catalog, "accepted", iceberg.tables.lake, TableKind.REJECTED)
+    made(iceberg)
+    tables.make(DATASET, None)
+    name = ("accepted", "shop_orders_v1_rejected")
+    table = iceberg.catalog.load_table(name)
+    before = tables.shown(DATASET)
+    passed = tables.commit(snapshot(7), ShownState())
+    found = rejected_file(iceberg.folder, "r", '{"secret": 1}')
+    until, comments = "2026-01-01T00:00:00.000000Z", ((("record",), "As JSON"),)
+    own = replace(snapshot(8, found), until=until, description=TableDescription(comments=comments))
+    after = tables.commit(own, passed)
+    last = tables.commit(replace(snapshot(9), until=until), after)
+    table = iceberg.catalog.load_table(name)
+
+    assert before == ShownState()
+    assert table.metadata.location.endswith("/quarantine/shop/orders_v1/_table")
+    assert (passed.height, last.height, last.until) == (7, 9, until)
+    assert tables.shown(DATASET) == last
+    assert table.scan().to_arrow()["record"].to_pylist() == ['{"secret": 1}']
+    assert [each.name for each in table.schema().fields] == list(REJECTED_COMMENTS)
+    assert iceberg.read() == [1, 2]
+    gone = tables.commit(replace(snapshot(9, is_whole=True), standing=frozenset()), last)
+    assert (gone.until, heights_of(iceberg, name)) == ("", [7, 9])
+    assert iceberg.catalog.load_table(name).scan().to_arrow()["record"].to_pylist() == []
+
+
+def test_the_metadata_of_rejected_rows_has_nothing_of_a_record(iceberg: OnIceberg) -> None:
+    """Manifests have bounds of other columns, such as the delivery."""
+    tables = IcebergTables(iceberg.tables.open_catalog, "accepted", iceberg.tables.lake, TableKind.REJECTED)
+    tables.make(DATASET, None)
+    tables.commit(snapshot(0, rejected_file(iceberg.folder, "r", "secret")), ShownState())
+    table = iceberg.catalog.load_table(("accepted", "shop_orders_v1_rejected"))
+    (manifest,) = table.metadata.snapshots[0].manifests(table.io)
+    (entry,) = manifest.fetch_manifest_entry(table.io)
+    bounds = {table.schema().find_column_name(each) for each in entry.data_file.lower_bounds}
+
+    assert {"delivery", "time"} <= bounds
+    assert "record" not in bounds
+
+
+def heights_of(iceberg: OnIceberg, name: tuple[str, str]) -> list[int]:
+    summaries = [each.summary for each in iceberg.catalog.load_table(name).snapshots()]
+    return [int(each.additional_properties[HEIGHT]) for each in summaries if each is not None]

@@ -39,6 +39,9 @@ schema:
 """.replace(", pull: null", "")
 
 
+REJECTED = '{"id": "x", "price": null, "sold": null}'
+
+
 def body(*identities: int) -> bytes:
     lines = "".join(f"{each},{each}.50,2026-01-0{each % 9 + 1}T00:00:00Z\n" for each in identities)
     return f"id,price,sold\n{lines}".encode()
@@ -60,6 +63,13 @@ def rows(stack: Deployed) -> Callable[[str], list[int]]:
     return read
 
 
+def rejected_records(stack: Deployed, contract: str) -> list[str]:
+    """The records in the table of rejected rows, by the catalog alone."""
+    own = {"s3.endpoint": stack.state.endpoint, "s3.region": os.environ["AWS_REGION"]}
+    table = GlueCatalog("reader", **own).load_table(("accepted", f"{contract}_sales_v1_rejected"))
+    return [str(each) for each in table.scan().to_arrow()["record"].to_pylist()]
+
+
 def notify(stack: Deployed) -> None:
     """Send what happened now, and not within a minute."""
     client("lambda").invoke(FunctionName=stack.resources["NotifyFunction"], Payload=b"{}")
@@ -79,6 +89,7 @@ def test_accepted_rows_are_a_table_at_once(stack: Deployed, rows: Callable[[str]
     stack.finished(stack.upload(body(1, 2, 3) + b"x,,\n", f"{prefix}a.csv"))
     notify(stack)
     until("the first one is replaced by its accepted rows", lambda: rows(contract) == [1, 2, 3, *large] or None)
+    until("its rejected row is in a table", lambda: rejected_records(stack, contract) == [REJECTED] or None)
     for command, expected in (("recall", [1, 2, 3]), ("restore", [1, 2, 3, *large])):
         done = lakegate(command, ended[1].id, "--reason", "a test", "--local")
         assert done.exit_code == 0, done.output

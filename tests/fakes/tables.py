@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.features.tables.compact_table import ListedFile, MergedFile
-from lakegate.features.tables.keep_table import FilesRewritten, ShownState, TableSnapshot
+from lakegate.features.tables.keep_table import FilesRewritten, ShownState, TableKind, TableSnapshot
 from lakegate.features.tables.table_description import COMPACTED
 from lakegate.gate.ledger.blocks import TableFile
 from lakegate.gate.ports import Address, ObjectReader
@@ -40,6 +40,7 @@ class MemoryTables:
 
     objects: ObjectReader
     lake: str
+    kind: TableKind = TableKind.ACCEPTED
     tables: dict[str, list[StoredSnapshot]] = field(default_factory=dict)
     """By dataset."""
     metadata: dict[str, dict[str, StoredSnapshot]] = field(default_factory=dict)
@@ -52,6 +53,8 @@ class MemoryTables:
     """By its name, the keys of the typed files that a file was made of; also of files that no snapshot has."""
     foreign: set[str] = field(default_factory=set)
     """Files of other programs."""
+    until: dict[str, str] = field(default_factory=dict)
+    """By dataset, when the first file is to leave."""
     made: int = 0
     """The number of the newest snapshot, or merged file."""
 
@@ -64,13 +67,16 @@ class MemoryTables:
         expired = self.expired.get(dataset, "")
         for each in reversed(snapshots):
             if each.state is not None:
-                return each.state._replace(snapshot=snapshots[-1].id, expired=expired)
+                until = self.until.get(dataset, "")
+                return each.state._replace(snapshot=snapshots[-1].id, expired=expired, until=until)
             if not each.replaces:
                 raise InputError("another program has changed rows of the table")
         return ShownState(snapshot=snapshots[-1].id, expired=expired)
 
-    def make(self, dataset: str, first: TableFile) -> None:
-        self.objects.head(Address(self.lake, first.key))
+    def make(self, dataset: str, first: TableFile | None) -> None:
+        if self.kind is TableKind.ACCEPTED:
+            assert first is not None
+            self.objects.head(Address(self.lake, first.key))
         self.tables.setdefault(dataset, [])
 
     def commit(self, snapshot: TableSnapshot, shown: ShownState) -> ShownState:
@@ -100,7 +106,8 @@ class MemoryTables:
         self._keep(
             snapshot.dataset, StoredSnapshot(state.snapshot or 0, state, (*left, *added), removed=snapshot.removed)
         )
-        return state._replace(expired=self.expired.get(snapshot.dataset, ""))
+        self.until[snapshot.dataset] = snapshot.until
+        return state._replace(expired=self.expired.get(snapshot.dataset, ""), until=snapshot.until)
 
     def leftovers(self, dataset: str, now: datetime, erased: AbstractSet[str]) -> tuple[str, ...]:
         assert now.tzinfo is not None

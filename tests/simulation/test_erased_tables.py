@@ -17,6 +17,7 @@ from lakegate.features.erasure.erasure import (
     resume,
     settle,
 )
+from lakegate.features.tables.keep_table import TableKind
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
 from lakegate.gate.datasets.compare_manifest import UNTRUE, manifest_faults
@@ -34,8 +35,8 @@ from tests.simulation.test_tables import Tabled
 from tests.simulation.typed import FIRST
 
 WHY = Why("a ticket", ("id",))
-KIND = len(b"good")
-"""Bytes of a delivery that are no rows to erase: they say how it is judged."""
+KINDS = (b"good", b"split")
+"""The beginnings of deliveries, whose bytes are no rows to erase: they say how one is judged."""
 
 
 class OfCatalog:
@@ -45,8 +46,9 @@ class OfCatalog:
         self.town = town
 
     def follows(self, erased: Mapping[str, int]) -> bool:
-        shown = self.town.tables.shown(LINE)
-        return shown is None or (shown.height >= max(erased.values()) and not shown.expired)
+        shown, kind = self.town.tables.shown(LINE), self.town.tables.kind
+        heights = [height for key, height in erased.items() if kind.has(key)]
+        return shown is None or not heights or (shown.height >= max(heights) and not shown.expired)
 
     def unused(self) -> Iterator[ObjectVersion]:
         return iter(())
@@ -55,8 +57,8 @@ class OfCatalog:
 class Cleared(Tabled):
     """A town with a table whose rows are erased; each byte of a delivery is a row."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, kind: TableKind = TableKind.ACCEPTED) -> None:
+        super().__init__(kind)
         self.bodies: dict[str, bytes] = {}
         """Of each typed file that ever was, by its key."""
         self.letters: set[str] = set()
@@ -70,14 +72,12 @@ class Cleared(Tabled):
         blocks = gate.ledger.blocks(LINE)
         erasures = erasures_of(blocks)
         for block in deliveries(blocks):
-            own = {each.key for each in block.table or ()}
-            arrived = [each for each in erasures.objects_of(block) if each.key not in own]
+            arrived = [each for each in erasures.objects_of(block) if each.key not in block.typed_keys]
             objects = [self._without(block.workload, each.key, each.version, letter) for each in arrived]
             found = tuple(each for each in objects if each is not None)
             stored = {each.key: each.version for each in (*erasures.objects_of(block), *erasures.added_to(block))}
-            files = [
-                self._typed(block.workload, each.key, stored[each.key], letter) for each in erasures.table_of(block)
-            ]
+            typed = (*erasures.table_of(block), *erasures.rejected_table_of(block))
+            files = [self._typed(block.workload, each.key, stored[each.key], letter) for each in typed]
             table = tuple(each for each in files if each is not None)
             assert bool(found) == bool(table)
             if found:
@@ -86,8 +86,9 @@ class Cleared(Tabled):
 
     def _without(self, workload: str, key: str, version: str, letter: str) -> Erasing | None:
         body = self.env.dependencies.objects.read(Address(LAKE, key, version))
-        rest = body[:KIND] + body[KIND:].replace(letter.encode(), b"")
-        return None if rest == body else Erasing(key, version, 1, self._staged(workload, rest))
+        begin = beginning(body)
+        rest = begin + body[len(begin) :].replace(letter.encode(), b"")
+        return None if rest == body else Erasing(key, version, 1, self._staged(workload, rest) if rest else None)
 
     def _typed(self, workload: str, key: str, version: str, letter: str) -> ErasingTyped | None:
         rows = self.env.dependencies.objects.read(Address(LAKE, key, version)).removeprefix(FIRST)
@@ -127,7 +128,7 @@ class Cleared(Tabled):
         """Whether files have the rows of the ledger at a height, but for some of those that are being erased."""
         blocks = self.env.dependencies.ledger.blocks(LINE)[: height + 1]
         named = {each.height: each for each in deliveries(blocks)}
-        first = [file.key for at in reference(blocks) for file in named[at].table or ()]
+        first = [file.key for at in reference(blocks) for file in self.files_of(named[at])]
         wanted, rows = (b"".join(self.bodies[key] for key in keys).decode() for keys in (first, files))
         for letter in set(wanted) | set(rows):
             count = rows.count(letter)
@@ -137,12 +138,16 @@ class Cleared(Tabled):
         """The typed files that are erased by the records up to a height."""
         blocks = self.env.dependencies.ledger.blocks(LINE)[: height + 1]
         done = [each for each in blocks if isinstance(each, Record) and each.kind == DONE]
-        return {each["key"] for record in done for each in record.content.get("table", ())}
+        typed = (each["key"] for record in done for each in record.content.get("table", ()))
+        return set(filter(self.tables.kind.has, typed))
 
     def changes(self) -> list[int]:
         blocks = self.env.dependencies.ledger.blocks(LINE)
+        done = [each for each in blocks if isinstance(each, Record) and each.kind == DONE]
         erased = [
-            each.height for each in blocks if isinstance(each, Record) and each.kind == DONE and "table" in each.content
+            each.height
+            for each in done
+            if any(self.tables.kind.has(file["key"]) for file in each.content.get("table", ()))
         ]
         return sorted({*super().changes(), *erased})
 
@@ -160,15 +165,15 @@ class Cleared(Tabled):
         blocks = gate.ledger.blocks(LINE)
         erasures = erasures_of(blocks)
         of = {each.height: each for each in deliveries(blocks)}
-        first = [file.key for at in reference(blocks) for file in of[at].table or ()]
+        first = [file.key for at in reference(blocks) for file in self.files_of(of[at])]
         wanted = "".join(c for key in first for c in self.bodies[key].decode() if c not in letters)
         rows = b"".join(self.bodies[each] for each in self.rows_of(self.tables.rows(LINE))).decode()
         data = [
-            each.body.removeprefix(FIRST)[0 if "_table/" in key else KIND :]
+            each.body.removeprefix(FIRST).removeprefix(beginning(each.body))
             for key, some in self.env.lake.items()
-            if key.startswith(("accepted/", "runs/", "staging/", "erasures/"))
+            if key.startswith(("accepted/", "quarantine/", "runs/", "staging/", "erasures/"))
             for each in some
-            if each.body.startswith((b"good", FIRST))
+            if each.body.startswith((*KINDS, FIRST)) or "rejected-" in key
         ]
         assert sorted(rows) == sorted(wanted)
         assert not set(b"".join(data).decode()) & set(letters)
@@ -189,9 +194,14 @@ class Cleared(Tabled):
         self.compact()
 
 
-def begun(snapshots: int = 9) -> Cleared:
+def beginning(body: bytes) -> bytes:
+    """The bytes of an object that are no rows; of one with rejected rows alone none."""
+    return next(filter(body.startswith, KINDS), b"")
+
+
+def begun(snapshots: int = 9, kind: TableKind = TableKind.ACCEPTED) -> Cleared:
     """A town whose table shows some deliveries."""
-    town = Cleared()
+    town = Cleared(kind)
     play(town, town.keeps(snapshots))
     return town
 
@@ -203,11 +213,12 @@ def places(effects: int, *of: object) -> range:
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("meanwhile", ["nothing", "keep", "act", "compact", "both"])
-def test_an_erasure_is_completed_by_repeating_it(fault: Fault, meanwhile: str) -> None:
+@pytest.mark.parametrize("kind", TableKind)
+def test_an_erasure_is_completed_by_repeating_it(kind: TableKind, fault: Fault, meanwhile: str) -> None:
     """With any fault at any effect of the command, before which the table is kept, compacted, or the state changes."""
-    effects = play(town := begun(), town.erases("1"))
-    for at in places(effects, fault, meanwhile):
-        town = begun()
+    effects = play(town := begun(kind=kind), town.erases("1"))
+    for at in places(effects, kind, fault, meanwhile):
+        town = begun(kind=kind)
         play(town, town.erases("1"), at, fault, town.disturb(meanwhile))
         town.tries()
         if meanwhile != "act":
@@ -218,16 +229,19 @@ def test_an_erasure_is_completed_by_repeating_it(fault: Fault, meanwhile: str) -
 @pytest.mark.parametrize("first", [0, 2, 9])
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("meanwhile", ["nothing", "keep", "act", "compact"])
-def test_a_table_follows_an_erasure_whatever_happens_to_who_keeps_it(fault: Fault, meanwhile: str, first: int) -> None:
+@pytest.mark.parametrize("kind", TableKind)
+def test_a_table_follows_an_erasure_whatever_happens_to_who_keeps_it(
+    kind: TableKind, fault: Fault, meanwhile: str, first: int
+) -> None:
     """With any fault at any effect, wherever the table was when the rows were erased."""
 
     def erased() -> Cleared:
-        town = begun(first)
+        town = begun(first, kind)
         play(town, town.erases("1"))
         return town
 
     effects = erased().tries()
-    for at in places(effects, fault, meanwhile, first):
+    for at in places(effects, kind, fault, meanwhile, first):
         town = erased()
         town.tries(at, fault, town.disturb(meanwhile))
         if meanwhile != "act":

@@ -38,16 +38,16 @@ FAULTS = (Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, F
 class Town:
     """A dataset with three accepted deliveries, one that is decided and will supersede the second, and two people."""
 
-    def __init__(self, plan: Plan = REPLACING) -> None:
+    def __init__(self, plan: Plan = REPLACING, word: bytes = b"good") -> None:
         self.env = Environment(periods=plan.policy.replaces is Replaces.PERIOD)
         self.env.publish("1.0.0", "active", plan)
         stage = Stage(self.env, lambda _: Fault.NONE)
         uploads = []
         for number in range(3):
-            uploads.append(self.env.upload(f"{PREFIX}{number}.csv", b"good:%d" % number))
+            uploads.append(self.env.upload(f"{PREFIX}{number}.csv", b"%s:%d" % (word, number)))
             settled(stage)
         self.rows = [self.env.dependencies.workloads.get(each.workload) for each in uploads]
-        upload = self.env.upload(f"{PREFIX}{'new' if self.env.periods else 1}.csv", b"good:1d")
+        upload = self.env.upload(f"{PREFIX}{'new' if self.env.periods else 1}.csv", b"%s:1d" % word)
         run(intake(self.env.dependencies, LANDING, upload.version.key), self.env.dependencies.clock)
         for _, job in self.env.new_jobs():
             run(job, self.env.dependencies.clock)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import PublishAs
+from lakegate.features.tables import keep_table as kept_tables
 from lakegate.features.tables.all_tables import has_table, keep_all_tables
 from lakegate.features.tables.compact_table import CompactedTable, compact_table
-from lakegate.features.tables.keep_table import KeptTable, keep_table
+from lakegate.features.tables.keep_table import KeptTable, TableKind, keep_table
 from lakegate.gate.effects import ConcurrentUpdate, Steps, run
-from lakegate.gate.ledger.blocks import deliveries, digest
+from lakegate.gate.ledger.blocks import Block, TableFile, deliveries, digest
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.scheduled_tasks import Turn
+from lakegate.plan.plan import Plan
 from tests.decisions import recall, restore
 from tests.fakes.tables import MemoryTables
 from tests.simulation.choices import Choices
@@ -30,11 +33,11 @@ TYPED = replace(REPLACING, policy=replace(REPLACING.policy, publish_as=PublishAs
 
 
 class Tabled(Town):
-    """A town whose dataset has a table."""
+    """A town whose dataset has a table; of rejected rows, each delivery has one."""
 
-    def __init__(self) -> None:
-        super().__init__(TYPED)
-        self.tables = MemoryTables(self.env.memory.objects, LAKE)
+    def __init__(self, kind: TableKind = TableKind.ACCEPTED, plan: Plan = TYPED) -> None:
+        super().__init__(plan, b"good" if kind is TableKind.ACCEPTED else b"split")
+        self.tables = MemoryTables(self.env.memory.objects, LAKE, kind)
         self.parts: dict[str, tuple[str, ...]] = {}
         """By file of another program, the files whose rows it has."""
 
@@ -76,7 +79,11 @@ class Tabled(Town):
     def files_at(self, height: int) -> tuple[str, ...]:
         """The typed files of the deliveries that are current with a block: written out for the deliveries of the town."""
         blocks: Any = self.env.dependencies.ledger.blocks(LINE)[: height + 1]
-        return tuple(sorted(file.key for at in reference(blocks) for file in blocks[at].table))
+        return tuple(sorted(file.key for at in reference(blocks) for file in self.files_of(blocks[at])))
+
+    def files_of(self, block: Block) -> tuple[TableFile, ...]:
+        """The typed files that a block names for the table."""
+        return (block.table if self.tables.kind is TableKind.ACCEPTED else block.rejected_table) or ()
 
     def changes(self) -> list[int]:
         """The heights whose blocks change what is current."""
@@ -99,6 +106,10 @@ class Tabled(Town):
             assert self.rows_of(each.files) == self.files_at(height)
             assert each.state is None or each.state.digest == digest(blocks[height])
 
+    def recall_last(self) -> None:
+        self.rows.append(self.env.dependencies.workloads.get(self.last))
+        self.decide(recall, 3)
+
     def decide(self, act: Callable[..., Steps[str]], height: int) -> None:
         play(self, self.decides(act, height))
 
@@ -114,11 +125,14 @@ class Tabled(Town):
 @pytest.mark.parametrize("first", [0, 2])
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("meanwhile", ["nothing", "act", "others", "compact"])
-def test_a_table_shows_the_ledger_whatever_happens_to_who_keeps_it(fault: Fault, meanwhile: str, first: int) -> None:
+@pytest.mark.parametrize("kind", TableKind)
+def test_a_table_shows_the_ledger_whatever_happens_to_who_keeps_it(
+    kind: TableKind, fault: Fault, meanwhile: str, first: int
+) -> None:
     """With any fault at any effect, before which the state changes, another worker keeps it, or a program compacts it."""
 
     def begun() -> Tabled:
-        town = Tabled()
+        town = Tabled(kind)
         play(town, town.keeps(first))  # some snapshots are there, or not even the table
         return town
 
@@ -230,12 +244,14 @@ def test_all_tables_are_kept_and_one_that_fails_stops_no_other() -> None:
     """Of the registry, the datasets that any version publishes as tables; a turn that has no time begins none."""
     town = Tabled()
     plans = (("lines", "a" * 64), ("others", "b" * 64))
-    labels = (("table", "lines"), ("table", "absent"), ("tag", "others"))
+    labels = (("table", "lines"), ("table", "absent"), ("tag", "others"), ("rejected-table", "lines"))
     town.env.memory.registry.publish(Publication("orders", "1.1.0", "active", "c", (), plans=plans, labels=labels))
+
+    rejected = MemoryTables(town.env.memory.objects, LAKE, TableKind.REJECTED)
 
     def turn(seconds: float = 900) -> Turn:
         gate = replace(town.env.dependencies, remaining=lambda: seconds)
-        return run(keep_all_tables(gate, town.tables), gate.clock)
+        return run(keep_all_tables(gate, (town.tables, rejected)), gate.clock)
 
     assert (turn(10).looked_at, town.tables.tables) == (0, {})
     found = turn()
@@ -245,11 +261,91 @@ def test_all_tables_are_kept_and_one_that_fails_stops_no_other() -> None:
         ["orders/absent_v1", LINE],
         [],
     )
+    assert rejected.tables == {LINE: []}
     assert has_table(town.env.dependencies, LINE)
+    assert has_table(town.env.dependencies, LINE, TableKind.REJECTED)
+    assert not has_table(town.env.dependencies, "orders/absent_v1", TableKind.REJECTED)
     assert not has_table(town.env.dependencies, "orders/others_v1")
     town.tables.write_foreign(LINE, ("foreign",), replaces=False)
     found = turn()
     assert (list(dict.fromkeys(name for name, _ in found.ends)), [type(each) for each in found.failures]) == (
-        ["orders/absent_v1"],
+        ["orders/absent_v1", LINE],
         [InputError],
     )
+
+
+# ---- Tables that seldom change, and rows that are kept for a time ----
+
+
+def test_a_table_without_changes_gets_a_snapshot_of_its_rows_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No turn reads many blocks again: not of a table of rejected rows either, which is there with the first delivery."""
+    town = Tabled()
+    monkeypatch.setattr(kept_tables, "PASSED", 2)
+    tables = MemoryTables(town.env.memory.objects, LAKE, TableKind.REJECTED)
+    kept = [run(keep_table(town.env.dependencies, tables, LINE), town.env.dependencies.clock) for _ in range(2)]
+
+    assert [(each.height, each.snapshots) for each in kept] == [(1, 1), (1, 0)]
+    assert [(each.state and each.state.height, each.files) for each in tables.tables[LINE]] == [(1, ())]
+
+
+FOR_A_TIME = replace(TYPED, policy=replace(TYPED.policy, quarantine_days=7))
+
+
+class Dated(Tabled):
+    """A town whose rejected rows are kept for a week; each delivery is of another day."""
+
+    def __init__(self) -> None:
+        super().__init__(TableKind.REJECTED, FOR_A_TIME)
+
+    def days(self, count: float) -> None:
+        self.env.memory.clock.sleep(count * 24 * 3600)
+
+    def stands(self, key: str) -> bool:
+        """Whether a file may be listed: until the day on which S3 deletes it begins."""
+        named = (each for each in self.env.dependencies.ledger.blocks(LINE) if isinstance(each, Block))
+        (block,) = [each for each in named if key in each.typed_keys]
+        last = datetime.fromisoformat(block.system_time) + timedelta(days=7)
+        return self.env.dependencies.now < last.replace(hour=0, minute=0, second=0, microsecond=0)
+
+    def kept(self) -> None:
+        """The table has the current rows that are kept, and nobody can travel to others."""
+        run(self.keeps(), self.env.dependencies.clock)
+        current = self.files_at(len(self.env.dependencies.ledger.blocks(LINE)) - 1)
+        assert self.rows_of(self.tables.rows(LINE)) == tuple(filter(self.stands, current))
+        for each in self.tables.tables[LINE]:
+            assert all(map(self.stands, self.rows_of(each.files)))
+        assert self.tables.expired == {}
+        named = {key for each in self.tables.metadata[LINE].values() for key in each.named}
+        assert all(map(self.stands, self.rows_of(tuple(named))))
+
+    def holds(self) -> None:
+        """Nothing of the state alone: a table shows less than the ledger has."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("meanwhile", ["nothing", "act", "others", "compact"])
+def test_rejected_rows_leave_the_table_before_they_expire(fault: Fault, meanwhile: str) -> None:
+    """With any fault at any effect of the turn that takes them out."""
+
+    def begun() -> Dated:
+        town = Dated()
+        town.kept()
+        town.days(1.0)
+        town.publish()
+        town.kept()
+        town.days(5.5)
+        return town
+
+    effects = begun().tries()
+    assert effects >= len(("commit", "discard", "clear"))
+    for at in range(effects):
+        town = begun()
+        happens = {"nothing": int, "act": town.recall_last, "others": town.tries, "compact": town.compact}[meanwhile]
+        town.tries(at, fault, happens)
+        town.kept()
+        assert len(town.tables.rows(LINE)) == (meanwhile != "act")
+        del town.tables.tables[LINE]
+        town.kept()
+        town.days(1.0)
+        town.kept()
+        assert town.tables.rows(LINE) == ()

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from lakegate.aws.settings import Settings
 from lakegate.features.tables.iceberg_tables import IcebergTables
+from lakegate.features.tables.keep_table import TableKind
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 
-def glue_tables(settings: Settings) -> IcebergTables:
-    """The tables of a stack. No call to AWS is made here."""
+def glue_tables(settings: Settings) -> tuple[IcebergTables, ...]:
+    """The tables of a stack, of each kind. No call to AWS is made here."""
     own = {"s3.region": os.environ.get("AWS_REGION", "")}  # else Arrow asks each bucket for its own
     elsewhere = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     own |= {"s3.endpoint": elsewhere} if elsewhere else {}  # boto3 reads these variables, and Arrow does not
@@ -25,4 +26,5 @@ def glue_tables(settings: Settings) -> IcebergTables:
 
         return GlueCatalog(settings.stack, **own)
 
-    return IcebergTables(catalog, settings.table_database, f"s3://{settings.lake}")
+    place = settings.table_database, f"s3://{settings.lake}"
+    return tuple(IcebergTables(catalog, *place, kind) for kind in TableKind)

@@ -38,13 +38,16 @@ from lakegate.features.tables.keep_table import (
     DATASET,
     EXPIRED,
     HEIGHT,
+    UNTIL,
     FilesRewritten,
     ShownState,
+    TableKind,
     TableSnapshot,
     table_folder,
     table_name,
 )
 from lakegate.features.tables.merged_files import MergedFiles, Replaced, at_once
+from lakegate.features.tables.rejected_files import REJECTED_SCHEMA
 from lakegate.features.tables.table_description import COMPACTED, MANAGED, MOST_AGE, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 
@@ -62,6 +65,8 @@ PROPERTIES: Final = {
 }
 """Of every table: manifests are merged, of its metadata files the last hundred are kept, and no program that expires snapshots
 deletes data files: those of a recalled delivery may come back."""
+OF_REJECTED: Final = {"write.metadata.metrics.column.record": "counts"}
+"""Of tables of rejected rows: their metadata has no beginning of any record."""
 COLUMNS: Final = "lakegate.columns"
 """The property with the digest of the columns and partitions that this module has left."""
 OF_DELIVERY: Final = frozenset(
@@ -84,6 +89,7 @@ class IcebergTables:
     """The namespace of all tables."""
     lake: str
     """The address of the bucket, without a slash at its end: `s3://lake`."""
+    kind: TableKind = TableKind.ACCEPTED
 
     def shown(self, dataset: str) -> ShownState | None:
         table = self._table(dataset)
@@ -91,20 +97,22 @@ class IcebergTables:
             return None
         if table.properties.get(DATASET) != dataset:
             raise InputError(
-                f"the catalog has a table {self.database}.{table_name(dataset)}, which is not that of {dataset}: "
+                f"the catalog has a table {self.database}.{table_name(dataset, self.kind)}, which is not that of {dataset}: "
                 "rename that table"
             )
         return _shown(table)
 
-    def make(self, dataset: str, first: TableFile) -> None:
+    def make(self, dataset: str, first: TableFile | None) -> None:
         with _catalog_errors():
-            catalog = self.open_catalog()
-            columns = _columns(load_file_io(catalog.properties, self.lake), f"{self.lake}/{first.key}")
-            name, location = (self.database, table_name(dataset)), f"{self.lake}/{table_folder(dataset)}"
+            catalog, properties = self.open_catalog(), {"format-version": "2", **PROPERTIES, DATASET: dataset}
+            if self.kind is TableKind.REJECTED:
+                columns, properties = REJECTED_SCHEMA, properties | OF_REJECTED
+            else:
+                assert first is not None
+                columns = _columns(load_file_io(catalog.properties, self.lake), f"{self.lake}/{first.key}")
+            name, folder = (self.database, table_name(dataset, self.kind)), table_folder(dataset, self.kind)
             with suppress(TableAlreadyExistsError):
-                catalog.create_table(
-                    name, columns, location, properties={"format-version": "2", **PROPERTIES, DATASET: dataset}
-                )
+                catalog.create_table(name, columns, f"{self.lake}/{folder}", properties=properties)
 
     def commit(self, snapshot: TableSnapshot, shown: ShownState) -> ShownState:
         table = self._table(snapshot.dataset)
@@ -114,7 +122,7 @@ class IcebergTables:
             transaction, identity = self._changed(table, snapshot)
             transaction.commit_transaction()
         expired = table.metadata_location if snapshot.standing is not None else shown.expired
-        return ShownState(snapshot.height, snapshot.digest, identity, expired)
+        return ShownState(snapshot.height, snapshot.digest, identity, expired, snapshot.until)
 
     def leftovers(self, dataset: str, now: datetime, erased: AbstractSet[str]) -> tuple[str, ...]:
         table = self._table(dataset)
@@ -152,7 +160,7 @@ class IcebergTables:
 
     def merge(self, dataset: str, group: Sequence[ListedFile]) -> MergedFile:
         with _catalog_errors():
-            table = self.open_catalog().load_table((self.database, table_name(dataset)))
+            table = self.open_catalog().load_table((self.database, table_name(dataset, self.kind)))
             return self._merged_files(table).write(table, group)
 
     def put(self, dataset: str, merged: MergedFile, shown: ShownState) -> None:
@@ -174,7 +182,7 @@ class IcebergTables:
 
     def _table(self, dataset: str) -> Table | None:
         with _catalog_errors(), suppress(NoSuchTableError):
-            return self.open_catalog().load_table((self.database, table_name(dataset)))
+            return self.open_catalog().load_table((self.database, table_name(dataset, self.kind)))
         return None
 
     def _changed(self, table: Table, snapshot: TableSnapshot) -> tuple[_OneTry, int]:
@@ -199,6 +207,7 @@ class IcebergTables:
             for each in at_once(partial(_described, table.io, metadata), addresses):
                 files.append_data_file(each)
         properties = PROPERTIES | position | {COLUMNS: _digest_of_columns(metadata)}
+        properties |= {UNTIL: snapshot.until} if snapshot.until or UNTIL in metadata.properties else {}
         if metadata.name_mapping() is None:
             properties[TableProperties.DEFAULT_NAME_MAPPING] = metadata.schema().name_mapping.model_dump_json()
         if snapshot.description is not None:
@@ -403,10 +412,10 @@ def _shown(table: Table) -> ShownState:
             )
         snapshot = None if snapshot.parent_snapshot_id is None else table.snapshot_by_id(snapshot.parent_snapshot_id)
     stated = properties if snapshot is None else _summary(snapshot)
-    expired = properties.get(EXPIRED, "")
+    expired, until = properties.get(EXPIRED, ""), properties.get(UNTIL, "")
     if current is None or HEIGHT not in stated:
-        return ShownState(snapshot=current, expired=expired)
-    return ShownState(int(stated[HEIGHT]), stated[BLOCK], current, expired)
+        return ShownState(snapshot=current, expired=expired, until=until)
+    return ShownState(int(stated[HEIGHT]), stated[BLOCK], current, expired, until)
 
 
 def _summary(snapshot: Snapshot) -> dict[str, str]:

@@ -33,17 +33,18 @@ if TYPE_CHECKING:
     from lakegate.engine.accepted_rows import AcceptedRows
     from lakegate.plan.request import Request
 
-REJECTED_COLUMNS: Final = {
-    "delivery": (pa.string(), "The id of the delivery"),
-    "contract_version": (pa.string(), "By which it was judged"),
-    "time": (pa.timestamp("us", "UTC"), "When it was judged"),
-    "part": (pa.int64(), "The file of the delivery, from 0"),
-    "row": (pa.int64(), "The line of the file, from 1, or of a table the row, as the reasons name it"),
-    "reasons": (pa.list_(pa.string()), "The ids of the checks that the record breaks"),
-    "record": (pa.string(), "The record as JSON; a text where it cannot be read"),
-}
-"""Of the table of rejected rows the columns, each with its type and its comment; all datasets have the same."""
-REJECTED_SCHEMA: Final = pa.schema([(name, kind) for name, (kind, _) in REJECTED_COLUMNS.items()])
+REJECTED_SCHEMA: Final = pa.schema(
+    [
+        ("delivery", pa.string()),
+        ("contract_version", pa.string()),
+        ("time", pa.timestamp("us", "UTC")),
+        ("part", pa.int64()),
+        ("row", pa.int64()),
+        ("reasons", pa.list_(pa.string())),
+        ("record", pa.string()),
+    ]
+)
+"""The columns of the table of rejected rows of every dataset (`lakegate.features.tables.table_description.REJECTED_COMMENTS`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.tables.all_tables import has_table
 from lakegate.features.tables.erased_table import table_metadata
-from lakegate.features.tables.keep_table import HEIGHT, TIME, changes_table, table_name
+from lakegate.features.tables.keep_table import HEIGHT, TIME, TableKind, changes_table, table_name
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.dependencies import Dependencies
 
@@ -76,38 +76,47 @@ class ShownTable:
     dataset: str = field(metadata=DATASET_KEY)
     database: str
     table: str
+    rows: TableKind
+    """Which rows of the dataset it has."""
     height: int | None
     """Of the newest block that the table shows, or of the one that was asked for; null: it shows nothing yet."""
     snapshot: int | None
     time: str | None
     """Of that block, RFC 3339, UTC."""
     lacks: int
-    """Blocks that change rows, and that the table does not show yet."""
+    """Blocks that change rows, and that the table does not show yet; of rejected rows, those that add some."""
     statements: dict[str, str]
 
 
 @stack_command
-def table(
+def table(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
     dataset: DatasetName,
     *,
     reader: Annotated[ReadingProgram | None, Option("--for", help="Only the statement of this program.")] = None,
     height: Annotated[int | None, Option(min=0, help="The table as it was with this block of the ledger.")] = None,
     at: Annotated[datetime | None, Option(formats=TIMES, help="The table as it was at this time (UTC).")] = None,
+    rejected: Annotated[bool, Option(help="The table of rows that were rejected alone, with the reasons.")] = False,
 ) -> CommandResult[ShownTable]:
     """Print what the table of a dataset shows, and the statement by which Athena, DuckDB, pandas, Spark or Trino reads it.
 
-    A dataset has a table where its contract says `publishAs: iceberg` and the stack has a database for tables.
+    A dataset has a table where its contract says `publishAs: iceberg` and the stack has a database for tables, and one of its
+    rejected rows where the contract says `onReject: rows`, too.
 
     Example: lakegate table orders --for athena
+
+    Example: lakegate table orders --rejected
     """
     gate = there.dependencies()
     name, database = dataset_named(gate, dataset, in_force=True), there.outputs.get("TableDatabase", "")
     if not database:
         raise SetUpError(f"the stack {there.name} keeps no tables: deploy it with TableDatabase=NAME")
+    kind = TableKind.REJECTED if rejected else TableKind.ACCEPTED
     if not has_table(gate, name):
         raise InputError(f"{name} is no table: say `publishAs: iceberg` in its contract, and publish a new version")
-    snapshots = list(_snapshots(gate, database, name))
+    if not has_table(gate, name, kind):
+        raise InputError(f"rejected rows of {name} are no table: say `onReject: rows` in its contract, too")
+    snapshots = list(_snapshots(gate, database, name, kind))
     above = gate.ledger.blocks(name, snapshots[-1].height if snapshots else -1, strict=False)
     top = above[-1].height if above else snapshots[-1].height if snapshots else -1
     if height is not None and height > top:
@@ -116,7 +125,7 @@ def table(
     found = next((each for each in reversed(snapshots) if each.is_until(height, until)), None)
     is_earlier = height is not None or until is not None
     if is_earlier and (
-        found is None or (found is not snapshots[-1] and _was_taken_out(gate, name, found, height, until))
+        found is None or (found is not snapshots[-1] and _was_taken_out(gate, name, kind, found, (height, until)))
     ):
         first = (
             f"the first that it keeps is of height {snapshots[0].height}, {snapshots[0].time}" if snapshots else "none"
@@ -127,7 +136,7 @@ def table(
         )
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")  # of the local stack
     own = f', **{{"glue.endpoint": "{endpoint}", "s3.endpoint": "{endpoint}", "s3.region": "{there.region}"}}'
-    places = {"account": there.account, "database": database, "table": table_name(name)}
+    places = {"account": there.account, "database": database, "table": table_name(name, kind)}
     places["options"] = own if endpoint else ""
     travel = str(found.id) if is_earlier and found is not None else ""
     statements = {
@@ -138,11 +147,12 @@ def table(
     shown = ShownTable(
         name,
         database,
-        table_name(name),
+        table_name(name, kind),
+        kind,
         found.height if found else None,
         found.id if found else None,
         found.time if found else None,
-        sum(map(changes_table, above)),
+        sum(changes_table(each, kind) for each in above),
         statements,
     )
     return CommandResult(shown, _in_words(shown))
@@ -158,15 +168,17 @@ class _Snapshot(NamedTuple):
         return (height is None or self.height <= height) and (time is None or self.time <= time)
 
 
-def _was_taken_out(gate: Dependencies, dataset: str, found: _Snapshot, height: int | None, time: str | None) -> bool:
+def _was_taken_out(
+    gate: Dependencies, dataset: str, kind: TableKind, found: _Snapshot, until: tuple[int | None, str | None]
+) -> bool:
     """Whether the table had a later snapshot than the one that was found, and then."""
-    later = (block for block in gate.ledger.blocks(dataset, found.height, strict=False) if changes_table(block))
-    return any(_Snapshot(block.height, 0, block.system_time).is_until(height, time) for block in later)
+    later = (block for block in gate.ledger.blocks(dataset, found.height, strict=False) if changes_table(block, kind))
+    return any(_Snapshot(block.height, 0, block.system_time).is_until(*until) for block in later)
 
 
-def _snapshots(gate: Dependencies, database: str, dataset: str) -> Iterator[_Snapshot]:
+def _snapshots(gate: Dependencies, database: str, dataset: str, kind: TableKind) -> Iterator[_Snapshot]:
     """The snapshots of a table that show a height, the oldest first, as its newest file of metadata lists them."""
-    document = table_metadata(gate, database, dataset) or {}
+    document = table_metadata(gate, database, dataset, kind) or {}
     for each in document.get("snapshots", ()):
         summary = each.get("summary", {})
         if HEIGHT in summary:
@@ -174,13 +186,15 @@ def _snapshots(gate: Dependencies, database: str, dataset: str) -> Iterator[_Sna
 
 
 def _in_words(shown: ShownTable) -> Iterator[Word]:
-    name = f"{shown.dataset} is the table {shown.database}.{shown.table} (Iceberg, in the Glue catalog)"
+    rows = "Rejected rows of " if shown.rows is TableKind.REJECTED else ""
+    verb = "are" if rows else "is"
+    name = f"{rows}{shown.dataset} {verb} the table {shown.database}.{shown.table} (Iceberg, in the Glue catalog)"
     if shown.height is None:
         yield f"{name}. It is made with the first delivery that is accepted as a table."
     else:
         yield f"{name}: as of height {shown.height}, since {shown.time} (snapshot {shown.snapshot})."
     if shown.lacks:
-        yield f"It lacks {plural(shown.lacks, 'change')} of accepted data: usually it has them within a minute."
+        yield f"It lacks {plural(shown.lacks, 'change')} of {shown.rows} data: usually it has them within a minute."
     for reader, text in shown.statements.items():
         yield ""
         yield reader.capitalize()

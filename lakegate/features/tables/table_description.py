@@ -32,6 +32,16 @@ LONGEST_COMMENT: Final = 255
 LONGEST_VALUE: Final = 512_000
 """Bytes of a property (Glue API, `ParametersMapValue`); one that would be longer is left out."""
 MILLISECONDS_OF_DAY: Final = 86_400_000
+REJECTED_COMMENTS: Final = {
+    "delivery": "The id of the delivery",
+    "contract_version": "By which it was judged",
+    "time": "When it was judged",
+    "part": "The file of the delivery, from 0",
+    "row": "The line of the file, from 1, or the row of a table, as reasons name it",
+    "reasons": "The ids of the checks that the record breaks",
+    "record": "The record as JSON; a text where it cannot be read",
+}
+"""The columns of a table of rejected rows, each with its comment."""
 NESTED: Final = {"[]": "element", OF_MAPS[0]: "key", OF_MAPS[1]: "value"}
 """Iceberg's names of the parts of lists and maps."""
 
@@ -59,8 +69,12 @@ def plan_data(contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
     return plan if found == DatasetAbout() else replace(plan, about=found)
 
 
-def describe_table(plan: Plan) -> TableDescription:
-    """The properties and comments of the table of a plan."""
+def describe_table(plan: Plan, *, of_rejected: bool = False) -> TableDescription:
+    """The properties and comments of the table of a plan; that of its rejected rows has the same columns as all others."""
+    if of_rejected:
+        text = _one_line(f"Rejected rows of {plan.contract}, {plan.dataset}", LONGEST_TEXT)
+        comments = (((name,), comment) for name, comment in REJECTED_COMMENTS.items())
+        return TableDescription(((COMMENT, text), (OF_GLUE, text), *_time_travel(plan)), tuple(comments))
     return TableDescription(tuple(_properties(plan)), tuple(_comments(plan)))
 
 
@@ -73,6 +87,10 @@ def _properties(plan: Plan) -> Iterator[tuple[str, str]]:
     for name, value in ((TAGS, list(about.keywords)), (CLASSIFICATION, classified)):
         if value and len(written := json.dumps(value)) <= LONGEST_VALUE:
             yield name, written
+    yield from _time_travel(plan)
+
+
+def _time_travel(plan: Plan) -> Iterator[tuple[str, str]]:
     if plan.policy.time_travel_days is not None:
         yield MOST_AGE, str(plan.policy.time_travel_days * MILLISECONDS_OF_DAY)
     if plan.policy.compact_table:

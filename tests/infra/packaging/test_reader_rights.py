@@ -8,6 +8,7 @@ import pytest
 
 import lakegate as api
 from lakegate.base.extension_points import ROOT
+from lakegate.features.tables.keep_table import TableKind, table_folder
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import Stack
 from tests.unit.cli.conftest import Lakegate
@@ -88,3 +89,27 @@ def test_plans_are_read_by_their_digests_and_never_listed() -> None:
     ]
 
     assert allowed([held["ReaderPolicy"]["PolicyDocument"]], calls) == [True, *[False] * 5]
+
+
+def test_rejected_rows_of_a_table_are_read_by_owners_and_by_who_keeps_it() -> None:
+    """With the metadata, which has values, too; accepted ones and their metadata by readers."""
+    held = Stack.read(ROOT / "tenant.yaml", Prefix="orders/", Contract="shop").resources("AWS::IAM::ManagedPolicy")
+    own = Stack.read(ROOT / "template.yaml", TableDatabase="accepted").resources("AWS::IAM::Role")["TableRole"]
+    lake, day = "arn:aws:s3:::lakegate-LakeBucket", "shop/orders_v1/ingest_date=2026-01-01/workload=0f/_table"
+    rejected = [
+        Call("s3:GetObject", f"{lake}/quarantine/{day}/rejected-00000.parquet"),
+        Call("s3:GetObject", f"{lake}/{table_folder('shop/orders_v1', TableKind.REJECTED)}/metadata/1.json"),
+    ]
+    accepted = [
+        Call("s3:GetObject", f"{lake}/accepted/{day}/part-00000.parquet"),
+        Call("s3:GetObject", f"{lake}/{table_folder('shop/orders_v1')}/metadata/1.json"),
+    ]
+    writes = [Call(action, rejected[1].resource) for action in ("s3:PutObject", "s3:DeleteObject")]
+    never = [Call(each.action, rejected[0].resource) for each in writes]
+
+    assert allowed([held["ReaderPolicy"]["PolicyDocument"]], accepted + rejected) == [True, True, False, False]
+    assert allowed([held["OwnerPolicy"]["PolicyDocument"]], accepted + rejected) == [False, False, True, True]
+    (keeps,) = [each["PolicyDocument"] for each in own["Policies"]]
+    bucket = next(each["Resource"] for each in keeps["Statement"] if each["Sid"] == "TellAbsentFromForbidden")
+    calls = [each._replace(resource=each.resource.replace(lake, bucket)) for each in (*rejected, *writes, *never)]
+    assert allowed([keeps], calls) == [True] * 4 + [False] * 2

@@ -192,10 +192,10 @@ def town(dependencies: Dependencies, asked: AskedCalls, monkeypatch: pytest.Monk
     ):
         monkeypatch.setattr(module, "dependencies", lambda: gate)
     naming_handler.queues.cache_clear()
-    table_handler.tables.cache_clear()
+    table_handler.catalog.cache_clear()
     yield Town(gate, asked, monkeypatch, Api(None))  # type: ignore[arg-type] # it asks the handler alone
     naming_handler.queues.cache_clear()
-    table_handler.tables.cache_clear()
+    table_handler.catalog.cache_clear()
     clients._create_client.cache_clear()  # noqa: SLF001 - a client of another test knows another AWS
 
 
@@ -336,7 +336,7 @@ def _validations(town: Town) -> None:
 def play_judge(town: Town) -> None:
     """Accepted and rejected, with the slice before, with typed files, and what was landed or accepted measured again."""
     town.publish("sliced", settings="{publishAs: parquet}")
-    town.publish("typed", settings="{publishAs: iceberg}")
+    town.publish("typed", settings="{publishAs: iceberg, onReject: rows}")
     for key in ("sliced/a.csv", "sliced/b.csv", "typed/a.csv"):
         town.deliver(key, f"id\n{key.encode()[-5]}\n".encode())
     _validations(town)
@@ -383,7 +383,7 @@ def play_drift(town: Town) -> None:
 def play_tables(town: Town) -> None:
     """By an event and by schedule: made, added to, and without what was recalled."""
     client("glue").create_database(DatabaseInput={"Name": "accepted"})
-    town.publish("typed", settings="{publishAs: iceberg}")
+    town.publish("typed", settings="{publishAs: iceberg, onReject: rows}")
     event = {"source": "lakegate", "detail-type": "workload published", "detail": {"body": {"line": "typed/sales_v1"}}}
     message = {"Records": [{"messageId": "m", "body": json.dumps(event)}]}
     with town.arrow():

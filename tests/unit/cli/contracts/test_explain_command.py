@@ -183,6 +183,7 @@ INTERNAL = {
         "Bound",
         "Effect",
         "ReadingProgram",
+        "TableKind",
         "BlockKind",
         "JobState",
         "TableName",

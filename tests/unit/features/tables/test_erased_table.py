@@ -17,6 +17,8 @@ from tests.unit.cli.conftest import LAKE, Lakegate
 from tests.unit.features.tables.test_table_command import KEY, add_database, add_table
 
 LINE = "shop/orders_v1"
+ERASED = {"accepted/x": 5, "accepted/y": 7}
+"""Erased typed files, by the heights of the records."""
 
 
 class PassingTime:
@@ -65,7 +67,7 @@ def test_a_stack_without_tables_has_none_to_wait_for(lakegate: Lakegate) -> None
 
 
 def test_a_table_that_is_not_there_shows_nothing(opened: ErasedTable) -> None:
-    assert opened.follows(7)
+    assert opened.follows(ERASED)
     assert hints() == []
 
 
@@ -74,14 +76,14 @@ def test_a_table_that_is_not_of_the_dataset_shows_nothing_of_it(lakegate: Lakega
     add_table(lakegate)
     write(lakegate, 3, **{DATASET: "shop/other_v1"})
 
-    assert opened.follows(7)
+    assert opened.follows(ERASED)
 
 
 def test_a_table_that_shows_the_height_is_asked_once(lakegate: Lakegate, opened: ErasedTable) -> None:
     add_table(lakegate)
     write(lakegate, 7)
 
-    assert opened.follows(7)
+    assert opened.follows(ERASED)
     assert hints() == []
 
 
@@ -94,7 +96,7 @@ def test_a_table_that_is_behind_is_told_and_waited_for(
     write(lakegate, 7 if left else 6, **left)
     clock = PassingTime(opened.gate.clock, lambda: write(lakegate, 8))
 
-    assert replace(opened, gate=replace(opened.gate, clock=clock)).follows(7)
+    assert replace(opened, gate=replace(opened.gate, clock=clock)).follows(ERASED)
     assert hints() == [LINE]
 
 
@@ -104,7 +106,7 @@ def test_a_table_that_stays_behind_is_left(lakegate: Lakegate, opened: ErasedTab
     write(lakegate, 6)
     clock = PassingTime(opened.gate.clock, int)
 
-    assert not replace(opened, gate=replace(opened.gate, clock=clock)).follows(7)
+    assert not replace(opened, gate=replace(opened.gate, clock=clock)).follows(ERASED)
     assert clock.slept >= PATIENCE.total_seconds()
 
 
@@ -118,3 +120,31 @@ def test_versions_of_metadata_that_were_deleted_are_not_used(lakegate: Lakegate,
         s3.delete_object(Bucket=LAKE, Key=key)
 
     assert [each.key for each in opened.unused()] == [f"tables/{LINE}/metadata/a.avro"]
+
+
+def test_the_table_of_rejected_rows_is_waited_for_where_rows_of_it_are_erased(
+    lakegate: Lakegate, opened: ErasedTable
+) -> None:
+    """And only then; what is deleted below it is deleted for ever, too."""
+    add_table(lakegate)
+    write(lakegate, 7)
+    folder, glue = f"quarantine/{LINE}/_table/metadata", client("glue")
+    parameters = {"table_type": "ICEBERG", "metadata_location": f"s3://{LAKE}/{folder}/1.metadata.json"}
+    table = {"Name": "shop_orders_v1_rejected", "Parameters": parameters}
+    glue.create_table(DatabaseName="accepted", TableInput=table)
+    s3 = lakegate.clients["s3"]
+
+    def show(height: int) -> None:
+        properties = {DATASET: LINE, HEIGHT: str(height), BLOCK: "d"}
+        s3.put_object(
+            Bucket=LAKE, Key=f"{folder}/1.metadata.json", Body=json.dumps({"properties": properties}).encode()
+        )
+
+    show(3)
+    clock = PassingTime(opened.gate.clock, lambda: show(8))
+    waiting = replace(opened, gate=replace(opened.gate, clock=clock))
+    assert (waiting.follows(ERASED), clock.slept) == (True, 0)
+    assert (waiting.follows(ERASED | {"quarantine/z": 8}), clock.slept > 0) == (True, True)
+    s3.put_object(Bucket=LAKE, Key=f"{folder}/a.avro", Body=b"x")
+    s3.delete_object(Bucket=LAKE, Key=f"{folder}/a.avro")
+    assert {each.key for each in opened.unused()} == {f"{folder}/a.avro", f"{folder}/1.metadata.json", KEY}

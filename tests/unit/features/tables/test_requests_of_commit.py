@@ -64,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 def test_a_delivery_costs_its_table_a_few_requests_however_many_there_were(asked: Counter[str]) -> None:
     """To find what the table shows, and to commit: metadata, list of manifests, a manifest, the footer of the file."""
     settings: Any = SimpleNamespace(stack="lakegate", table_database="accepted", lake="lake")
-    tables, shown = glue_tables(settings), ShownState()
+    (tables, _), shown = glue_tables(settings), ShownState()
     costs = []
     for height in range(10):
         body = BytesIO()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
-from lakegate.features.tables.keep_table import table_name
+from lakegate.features.tables.keep_table import TableKind, table_name
 from lakegate.features.tables.table_command import STATEMENTS, ReadingProgram
 from tests.fakes.quick_moto import client
 from tests.unit.cli.conftest import LAKE, Lakegate
@@ -88,7 +88,7 @@ NAMES = st.builds("{}/{}_v{}".format, *(st.text("ab_-.A", min_size=1, max_size=4
 @given(st.lists(NAMES, unique=True, min_size=2, max_size=20))
 def test_no_two_datasets_have_one_table(datasets: list[str]) -> None:
     """Whatever owners call their contracts; catalogs take small letters, digits and underscores."""
-    names = [table_name(each) for each in datasets]
+    names = [table_name(each, kind) for each in datasets for kind in TableKind]
 
     assert len(set(names)) == len(names)
     assert all(re.fullmatch("[a-z0-9_]{1,255}", each) for each in names)
@@ -104,6 +104,7 @@ def test_a_table_is_shown_with_the_statement_of_each_program(tabled: Lakegate) -
         "line": "shop/orders_v1",
         "database": "accepted",
         "table": "shop_orders_v1",
+        "rows": "accepted",
         "height": 3,
         "snapshot": 13,
         "time": "2027-01-15T08:02:00.000000Z",
@@ -205,3 +206,35 @@ def test_a_dataset_or_stack_without_tables_says_what_is_to_be_done(lakegate: Lak
 
     assert "deploy it with TableDatabase=NAME" in words(no_database)
     assert "say `publishAs: iceberg` in its contract" in words(no_table)
+
+
+def test_rejected_rows_are_a_table_of_their_own(lakegate: Lakegate) -> None:
+    """Where the contract rejects single rows; its metadata is where rejected data is."""
+    by_rows = AS_TABLE.replace("publishAs: iceberg", "publishAs: iceberg, onReject: rows")
+    lakegate.routed(**{"schema:\n": by_rows})
+    add_database(lakegate)
+    add_table(lakegate)
+    key = "quarantine/shop/orders_v1/_table/metadata/1.metadata.json"
+    parameters = {"table_type": "ICEBERG", "metadata_location": f"s3://{LAKE}/{key}"}
+    table = {"Name": "shop_orders_v1_rejected", "Parameters": parameters}
+    client("glue").create_table(DatabaseName="accepted", TableInput=table)
+    body = json.dumps({"snapshots": [snapshot(21, **of_block(1, 1))]}).encode()
+    lakegate.clients["s3"].put_object(Bucket=LAKE, Key=key, Body=body)
+    shown = lakegate.json("table", "orders", "--rejected", "--for", "athena")
+
+    assert (shown["table"], shown["rows"], shown["height"], shown["snapshot"]) == (
+        "shop_orders_v1_rejected",
+        "rejected",
+        1,
+        21,
+    )
+    assert shown["statements"] == {"athena": 'SELECT * FROM "accepted"."shop_orders_v1_rejected";'}
+    assert lakegate.ok("table", "orders", "--rejected").startswith(
+        "Rejected rows of shop/orders_v1 are the table accepted.shop_orders_v1_rejected (Iceberg, in the Glue catalog): as of"
+    )
+
+
+def test_a_contract_that_rejects_whole_deliveries_has_no_table_of_rejected_rows(tabled: Lakegate) -> None:
+    assert words(tabled("table", "orders", "--rejected")) == (
+        "rejected rows of shop/orders_v1 are no table: say `onReject: rows` in its contract, too"
+    )

@@ -13,15 +13,17 @@ from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_events import RefusalReason, Unintelligible
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.features.tables import compact_table
-from lakegate.features.tables.keep_table import KeptTable
+from lakegate.features.tables.keep_table import KeptTable, TableKind
 from lakegate.features.tables.table_hints import dataset_in
 from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.registry.registry_rows import Publication
-from tests.simulation.environment import LINE
+from tests.fakes.tables import MemoryTables
+from tests.simulation.environment import LAKE, LINE
 from tests.simulation.test_tables import Tabled
 from tests.unit.aws.test_delivery_over_aws import settings
 from tests.unit.functions.test_handlers import Context
 
+LABELS = (("table", "lines"), ("rejected-table", "lines"))
 PUBLISHED = {"source": "lakegate", "detail-type": "workload published", "detail": {"body": {"line": LINE}}}
 RECALLED = {"source": "lakegate", "detail-type": "line recalled", "detail": {"line": LINE}}
 
@@ -39,7 +41,7 @@ def town(monkeypatch: pytest.MonkeyPatch) -> Tabled:
     own = Publication("orders", "1.1.0", "active", "c", (), plans=(("lines", "a" * 64),), labels=(("table", "lines"),))
     made.env.memory.registry.publish(own)
     monkeypatch.setattr(table_handler, "dependencies", lambda: made.env.dependencies)
-    monkeypatch.setattr(table_handler, "tables", lambda: made.tables)
+    monkeypatch.setattr(table_handler, "catalog", lambda: (made.tables,))
     return made
 
 
@@ -139,3 +141,16 @@ def test_the_schedule_puts_small_files_together(
 
     assert (before, len(town.tables.rows(LINE))) == (6, 1)
     assert '"MergedFiles":[6.0]' in capsys.readouterr().out
+
+
+def test_one_table_that_fails_does_not_stop_the_other(town: Tabled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of rejected rows is kept, and the message is delivered again."""
+    own = Publication("orders", "1.2.0", "active", "d", (), plans=(("lines", "b" * 64),), labels=LABELS)
+    town.env.memory.registry.publish(own)
+    rejected = MemoryTables(town.env.memory.objects, LAKE, TableKind.REJECTED)
+    monkeypatch.setattr(table_handler, "catalog", lambda: (town.tables, rejected))
+    town.kept()
+    town.tables.write_foreign(LINE, ("foreign",), replaces=False)
+
+    assert handle({"Records": [record(PUBLISHED)]}) == {"batchItemFailures": [{"itemIdentifier": "m"}]}
+    assert rejected.tables == {LINE: []}
