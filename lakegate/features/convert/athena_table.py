@@ -54,20 +54,26 @@ ATHENA = DdlDialect(
 def athena(contract: Contract, dataset: Dataset) -> Converted:
     """An external table over the accepted data of the line, whose columns Athena reads by name, as the gate does.
 
-    Athena enforces no rule. InputError for CSV with a header, whose columns it could only read by position, and for JSON whose
-    records are no lines.
+    Athena enforces no rule. InputError for CSV with a header, whose columns it could only read by position, for JSON whose
+    records are no lines, and for what is a table of its own already.
     """
+    if dataset.policy.publish_as is PublishAs.ICEBERG:
+        raise InputError(
+            f"{dataset.name} is a table already (`publishAs: iceberg`): "
+            f"`lakegate table {full_dataset_name(contract.id, dataset.name, major(contract.version))} --for athena` "
+            "prints the statement that reads it"
+        )
     storage, is_sliced = dataset.storage.format, dataset.policy.publish_as is PublishAs.PARQUET
     form = Format.PARQUET if is_sliced else storage
     if form is Format.CSV and dataset.csv.header:
         raise InputError(
             f"Athena reads the columns of CSV by position, and the gate accepts {dataset.name} with its columns in any order: "
-            "declare `publishAs: parquet` in the `lakegate` extension, and convert again"
+            "declare `publishAs: iceberg` in the `lakegate` extension, and it is a table without a conversion"
         )
     if form is Format.JSON:
         raise InputError(
             f"Athena reads one JSON object per line, and a file of {dataset.name} is {dataset.storage.title}: "
-            "declare `publishAs: parquet` in the `lakegate` extension, and convert again"
+            "declare `publishAs: iceberg` in the `lakegate` extension, and it is a table without a conversion"
         )
     common = [f"{ATHENA.name(name)} {kind}" for name, kind in _SLICES.items()] if is_sliced else []
     fields = [field for field in dataset.fields if form is not Format.PARQUET or field.type is not LogicalType.TIME]

@@ -410,7 +410,7 @@ def test_athena_can_read_the_statement(form: Format) -> None:
 )
 def test_athena_reads_no_json_whose_records_are_no_lines(storage: Storage, words: str) -> None:
     """A table over such files would have no row, or one of nulls; over slices it reads them."""
-    with pytest.raises(InputError, match=f"a file of orders is {words}: declare `publishAs: parquet`"):
+    with pytest.raises(InputError, match=f"a file of orders is {words}: declare `publishAs: iceberg`"):
         converted(athena, contract(storage=storage))
 
     policy = replace(contract().datasets[0].policy, publish_as=PublishAs.PARQUET)
@@ -460,10 +460,17 @@ def test_how_csv_is_read_and_a_target_cannot_state_is_listed_by_column(convert: 
     assert converted(convert, replace(found, datasets=(records,))).omitted == ()
 
 
+def test_athena_gets_no_second_table_of_a_dataset_that_is_one() -> None:
+    """Below its location are typed files beside those that arrived."""
+    policy = replace(contract().datasets[0].policy, publish_as=PublishAs.ICEBERG)
+    with pytest.raises(InputError, match=r"is a table already .* `lakegate table \S+/\S+_v1 --for athena` prints"):
+        converted(athena, contract(storage=Storage(Format.PARQUET), policy=policy))
+
+
 def test_athena_reads_no_column_by_position_that_the_gate_accepts_by_name() -> None:
     """The columns of CSV with a header have no order at the gate: as slices they have names."""
     found = contract(storage=Storage(Format.CSV))
-    with pytest.raises(InputError, match=r"by position.*publishAs: parquet"):
+    with pytest.raises(InputError, match=r"by position.*publishAs: iceberg"):
         converted(athena, found)
     policy = replace(found.datasets[0].policy, publish_as=PublishAs.PARQUET)
     sliced = converted(athena, contract(storage=Storage(Format.CSV), policy=policy))
