@@ -24,6 +24,7 @@ from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
 from lakegate.job.job_storage import PinnedObject
 from lakegate.library.contract_files import NO_DATASET, STANDARD_INPUT, plan_of, url_of
+from lakegate.local_check.table_readers import METADATA_SUFFIXES
 from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 TABLE_FOLDERS = ("_delta_log", "metadata")
 """Of a table of Delta, and of Iceberg."""
-METADATA_SUFFIXES = (".metadata.json", ".metadata.json.gz")
 MARKERS = ("_", ".")
 """Beginnings of names that writers put beside their data: `_SUCCESS`, `_temporary`, `.part-0.crc`."""
 

@@ -5,7 +5,6 @@ Profile, region and endpoint are boto3's own settings: `AWS_PROFILE`, `AWS_REGIO
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -93,30 +92,6 @@ def _pin(bucket: str, key: str) -> PinnedObject:
         raise InputError(f"{name} is archived ({found['StorageClass']}): restore it first (`aws s3api restore-object`)")
     version = found.get("VersionId")
     return PinnedObject(bucket, key, found["ContentLength"], found["ETag"], None if version == "null" else version)
-
-
-def access_to_s3() -> dict[str, str]:
-    """Region, endpoint and credentials of boto3 for libraries with clients of their own, by names of environment variables.
-
-    Raises SetUpError.
-    """
-    try:
-        session = boto3.Session()
-        found = session.get_credentials()
-        credentials = found.get_frozen_credentials() if found is not None else None
-    except BotoCoreError as error:
-        kind = type(error).__name__
-        raise SetUpError(f"S3 cannot be read: {SENTENCES.get(kind, f'boto3 has no credentials ({kind})')}") from None
-    if credentials is None:
-        raise SetUpError(f"S3 cannot be read: {SENTENCES['NoCredentialsError']}")
-    settings = {
-        "AWS_REGION": session.region_name or "us-east-1",
-        "AWS_ENDPOINT_URL": os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"),
-        "AWS_ACCESS_KEY_ID": credentials.access_key,
-        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
-        "AWS_SESSION_TOKEN": credentials.token,
-    }
-    return {name: value for name, value in settings.items() if value}
 
 
 @cache

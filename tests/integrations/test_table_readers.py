@@ -28,7 +28,7 @@ from lakegate.features.tables.iceberg_tables import IcebergTables
 from lakegate.features.tables.keep_table import ShownState, TableSnapshot, table_name
 from lakegate.features.tables.table_description import COMPACTED, MOST_AGE, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
-from lakegate.local_check.table_data import TablePlace
+from lakegate.local_check.table_readers import TablePlace
 from lakegate.spark.local_spark import FOLDER, Jar, java_home
 from tests.deliveries.typed import plan_in, typed_files
 from tests.engine.formats import stored
@@ -266,7 +266,7 @@ def test_a_table_of_spark_is_judged_as_spark_reads_it(tmp_path: Path) -> None:
     answered(Path(sys.executable), f"{WRITE}\nrows = []", str(tmp_path / "lake"), str(runtime / FOLDER / RUNTIME.file))
     for version in (2, 3):
         file = tmp_path / f"rows{version}.parquet"
-        write_table(TablePlace(f"{tmp_path}/lake/shop/orders{version}"), file)
+        write_table(TablePlace(f"{tmp_path}/lake/shop/orders{version}"), file, {})
         rows = sorted(pq.read_table(file).to_pylist(), key=lambda row: row["id"])
 
         assert rows == [

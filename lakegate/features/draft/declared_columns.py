@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakegate.features.draft.found_fields import Profile, ProfiledColumn
-from lakegate.local_check.table_data import TableColumn, WrittenTable
+from lakegate.local_check.table_readers import TableColumn, WrittenTable
 
 
 def as_declared(profile: Profile, table: WrittenTable) -> Profile:

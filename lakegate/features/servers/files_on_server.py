@@ -13,7 +13,7 @@ from lakegate.contract.contract_model import Contract, Dataset, Server
 from lakegate.local_check.contract_servers import DataOnServer
 from lakegate.local_check.data_files import by_dataset, files_of
 from lakegate.local_check.table_data import PARQUET, write_table
-from lakegate.local_check.table_data import POINT as TABLE_READERS
+from lakegate.local_check.table_readers import POINT as TABLE_READERS
 
 PLACE: Final = "{model}"
 """In an address, the name of a dataset."""

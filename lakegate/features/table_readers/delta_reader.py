@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import walk
 from pathlib import Path
@@ -17,14 +17,14 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from lakegate.base.errors import InputError
 from lakegate.base.text import printable, quote
 from lakegate.features.table_readers.parquet_rows import columns_of, write_rows
-from lakegate.local_check.table_data import TablePlace, WrittenTable
+from lakegate.local_check.table_readers import TablePlace, WrittenTable
 
 VERSION: Final = re.compile(r"[0-9]{1,18}")
 SCHEME: Final = re.compile(r"[A-Za-z][0-9A-Za-z+.-]*:")
 LONGEST_ERROR: Final = 300
 
 
-def write_table(place: TablePlace, file: Path) -> WrittenTable:
+def write_table(place: TablePlace, file: Path, stated: Mapping[str, str]) -> WrittenTable:
     """A row of the extension point `table readers`."""
     if place.snapshot is not None and not VERSION.fullmatch(place.snapshot):
         raise InputError(f"--snapshot {place.snapshot}: a table of Delta has versions, which are whole numbers")
@@ -38,13 +38,13 @@ def write_table(place: TablePlace, file: Path) -> WrittenTable:
             _require_inside(place.name, path, is_local=is_local)
         rows = pa.RecordBatchReader.from_stream(table.scan())
         declared = pa.schema(table.schema().to_arrow())
-        write_rows(rows, declared, file)
+        write_rows(rows, declared, file, stated)
         version, description = table.version(), table.metadata().description or ""
     return WrittenTable(str(version), f"Delta, version {version}", columns_of(declared), description)
 
 
 def _options() -> dict[str, str]:
-    from lakegate.local_check.data_in_s3 import access_to_s3  # noqa: PLC0415 - boto3, for objects alone
+    from lakegate.local_check.access_to_s3 import access_to_s3  # noqa: PLC0415 - boto3, for objects alone
 
     access = access_to_s3()
     is_plain = access.get("AWS_ENDPOINT_URL", "").startswith("http://")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,8 +29,7 @@ from pyiceberg.table import DataScan, StaticTable, Table
 from lakegate.base.errors import InputError, SetUpError
 from lakegate.base.text import printable, quote
 from lakegate.features.table_readers.parquet_rows import columns_of, write_rows
-from lakegate.local_check.data_files import METADATA_SUFFIXES
-from lakegate.local_check.table_data import TablePlace, WrittenTable, newest_metadata
+from lakegate.local_check.table_readers import METADATA_SUFFIXES, TablePlace, WrittenTable, newest_metadata
 
 if TYPE_CHECKING:
     from pyiceberg.typedef import Properties
@@ -53,13 +52,13 @@ GLUE: Final = "glue"
 """The catalog that needs no configuration."""
 
 
-def write_table(place: TablePlace, file: Path) -> WrittenTable:
+def write_table(place: TablePlace, file: Path, stated: Mapping[str, str]) -> WrittenTable:
     """A row of the extension point `table readers`."""
     with _errors(place.name):
-        table = _in_catalog(place.name) if place.in_catalog else _in_folder(place.name)
+        table = _in_catalog(place) if place.in_catalog else _in_folder(place.name)
         scan = _pinned(table, place.snapshot)
         declared = schema_to_pyarrow(scan.projection(), include_field_ids=False)
-        write_rows(_batches(table, scan), declared, file)
+        write_rows(_batches(table, scan), declared, file, stated)
         snapshot = scan.snapshot()
     number, words = "", "Iceberg, without a snapshot"
     if snapshot is not None:
@@ -70,12 +69,12 @@ def write_table(place: TablePlace, file: Path) -> WrittenTable:
 # ---- Finding the table ----
 
 
-def _in_catalog(name: str) -> Table:
+def _in_catalog(place: TablePlace) -> Table:
     """A table that a catalog of pyiceberg's configuration names."""
-    catalog_name, *identifier = name.split(".")
+    catalog_name, *identifier = place.name.split(".")
     catalog = _catalog(catalog_name)
     table = catalog.load_table(tuple(identifier))
-    files = OwnFiles(_properties(table, catalog), table.metadata_location, in_catalog=True)
+    files = OwnFiles(_properties(table, catalog), table.metadata_location, in_catalog=True, without=place.without)
     return Table(table.name(), table.metadata, table.metadata_location, files, catalog)
 
 
@@ -108,7 +107,7 @@ def _in_folder(name: str) -> Table:
 
 
 def _access() -> Properties:
-    from lakegate.local_check.data_in_s3 import access_to_s3  # noqa: PLC0415 - boto3, for objects alone
+    from lakegate.local_check.access_to_s3 import access_to_s3  # noqa: PLC0415 - boto3, for objects alone
 
     return {S3_PROPERTIES[name]: value for name, value in access_to_s3().items()}
 
@@ -127,7 +126,14 @@ class OwnFiles(PyArrowFileIO):
     A metadata file may name any address. The folder is the one above `metadata`, whatever the metadata says.
     """
 
-    def __init__(self, properties: Properties, metadata_location: str, *, in_catalog: bool = False) -> None:
+    def __init__(
+        self,
+        properties: Properties,
+        metadata_location: str,
+        *,
+        in_catalog: bool = False,
+        without: frozenset[str] = frozenset(),
+    ) -> None:
         """`metadata_location`: as the person or the catalog named it."""
         super().__init__(properties)
         self._scheme, _, path = self.parse_location(metadata_location, properties)
@@ -135,6 +141,7 @@ class OwnFiles(PyArrowFileIO):
         folder = above.removesuffix("/metadata") if above.endswith("/metadata") else above
         self._folder = str(Path(folder).resolve()) if self._scheme == "file" else folder
         self._whole_store = in_catalog and self._scheme != "file"
+        self._without = without
 
     def new_input(self, location: str) -> PyArrowFile:
         """As pyiceberg's own. InputError for a file that is not of the table."""
@@ -151,6 +158,8 @@ class OwnFiles(PyArrowFileIO):
             return False
         if scheme == "file":
             return Path(path).resolve().is_relative_to(self._folder)
+        if path.partition("/")[0] in self._without:
+            return False
         return self._whole_store or (path.startswith(f"{self._folder}/") and ".." not in path.split("/"))
 
 

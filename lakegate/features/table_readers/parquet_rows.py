@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
-from lakegate.local_check.table_data import TableColumn
+from lakegate.local_check.table_readers import TableColumn
 
 GROUP_BYTES: Final = 32 << 20
 """Bytes of batches that are one row group, and that are in memory at once."""
 
 
-def write_rows(batches: Iterable[pa.RecordBatch], declared: pa.Schema, file: Path) -> None:
+def write_rows(batches: Iterable[pa.RecordBatch], declared: pa.Schema, file: Path, stated: Mapping[str, str]) -> None:
     """Write batches with the columns that a table declares. A null may be anywhere: the contract judges it."""
     columns = pa.schema([pa.field(each.name, _plain(each.type)) for each in declared])
     with ParquetWriter(file, columns) as writer:
@@ -26,6 +26,8 @@ def write_rows(batches: Iterable[pa.RecordBatch], declared: pa.Schema, file: Pat
                 writer.write_table(_group(held, columns))
                 held = []
         writer.write_table(_group(held, columns))
+        if stated:
+            writer.add_key_value_metadata(dict(stated))
 
 
 def columns_of(declared: pa.Schema | pa.StructType) -> tuple[TableColumn, ...]:

@@ -17,7 +17,7 @@ from deltalake import DeltaTable, write_deltalake
 from lakegate.base.errors import InputError, LakegateError
 from lakegate.cli.main import app
 from lakegate.features.table_readers.delta_reader import write_table
-from lakegate.local_check.table_data import TablePlace
+from lakegate.local_check.table_readers import TablePlace
 from tests.deliveries.tables import add_to_log, added, deletion_vector
 
 CONTRACT = """apiVersion: v3.1.0
@@ -61,7 +61,7 @@ def refusal(ended: Result) -> LakegateError:
 def rows_of(place: Path, folder: Path, snapshot: str | None = None) -> list[dict[str, Any]]:
     """The rows that are judged."""
     file = folder / "rows.parquet"
-    write_table(TablePlace(str(place), snapshot), file)
+    write_table(TablePlace(str(place), snapshot), file, {})
     return sorted(pq.read_table(file).to_pylist(), key=lambda row: row["id"])
 
 
@@ -138,7 +138,7 @@ def test_columns_with_physical_names_are_found(tmp_path: Path) -> None:
             action["metaData"]["schemaString"] = json.dumps(schema)
             action["metaData"]["configuration"] = {"delta.columnMapping.mode": "name"}
     log.write_text("".join(f"{json.dumps(each)}\n" for each in actions))
-    write_table(TablePlace(str(table)), tmp_path / "rows.parquet")
+    write_table(TablePlace(str(table)), tmp_path / "rows.parquet", {})
 
     assert pq.read_table(tmp_path / "rows.parquet").to_pylist() == [
         {"number": 1, "status": "new"},

@@ -25,7 +25,7 @@ from lakegate.base.errors import InputError, LakegateError, SetUpError
 from lakegate.base.extension_points import advice
 from lakegate.cli.main import app
 from lakegate.features.table_readers.iceberg_reader import write_table
-from lakegate.local_check.table_data import TablePlace
+from lakegate.local_check.table_readers import TablePlace
 from tests.deliveries.tables import NAME, add_deletes, add_file, catalog_in, deleted_positions, folder_of, iceberg_table
 
 CONTRACT = """apiVersion: v3.1.0
@@ -69,7 +69,7 @@ def refusal(ended: Result) -> LakegateError:
 def rows_of(place: str, folder: Path, snapshot: str | None = None) -> list[dict[str, Any]]:
     """The rows that are judged."""
     file = folder / "rows.parquet"
-    write_table(TablePlace(place, snapshot), file)
+    write_table(TablePlace(place, snapshot), file, {})
     return sorted(pq.read_table(file).to_pylist(), key=lambda row: row["id"])
 
 
@@ -246,7 +246,7 @@ def test_rows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("lakegate.features.table_readers.parquet_rows.GROUP_BYTES", 1 << 20)
     many = pa.table({"id": pa.array(range(600_000), pa.int64())})
     table = iceberg_table(tmp_path / "lake", many)
-    write_table(TablePlace(str(folder_of(table))), tmp_path / "rows.parquet")
+    write_table(TablePlace(str(folder_of(table))), tmp_path / "rows.parquet", {})
     found = pq.ParquetFile(tmp_path / "rows.parquet").metadata
 
     assert found.num_rows == 600_000
