@@ -63,7 +63,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """Pull what is due; what a tick cannot finish another one does."""
     INVOCATION.set(context)
     turn = sanitize_errors(_tick, LOG, METRICS)
-    counts = {outcome.value.lower(): 0 for outcome in PullOutcome}
+    counts = {outcome.value.lower(): 0 for outcome in PullOutcome if outcome is not PullOutcome.PUBLISHED}
     for name, end in turn.ends:
         counts[end.outcome.value.lower()] += 1
         LOG.info("pulled", extra={"line": name, "outcome": end.outcome.value, "reason": end.reason})

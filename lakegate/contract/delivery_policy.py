@@ -125,8 +125,8 @@ class DeliveryUnit(Enum):
 class Pull:
     """Source and schedule by which the data of a dataset is fetched."""
 
-    source: Annotated[str, Pattern("(https?|s?ftp|s3)://[!-~]+"), Bounds(most=2300)]
-    """`https://…`, `sftp://…` or `s3://…`; if it may be unencrypted, `http://…` or `ftp://…`."""
+    source: Annotated[str, Pattern("(https?|s?ftp|s3|iceberg)://[!-~]+"), Bounds(most=2300)]
+    """`https://…`, `sftp://…` or `s3://…`; if it may be unencrypted, `http://…` or `ftp://…`; a branch of a table `iceberg://…`."""
     schedule: Annotated[str, Pattern(r"((rate|cron)\([ -~]+\))?"), Bounds(most=206)] = ""
     """`rate(…)` or `cron(…)`, in UTC; empty: as often as the contract's service level `frequency`."""
     secret: Annotated[str, Pattern("[A-Za-z0-9_-]*"), Bounds(most=64)] = ""
@@ -140,6 +140,11 @@ class Pull:
     def is_folder(self) -> bool:
         """Whether the source is a folder of S3, whose objects are delivered when their producer names them."""
         return self.source.startswith("s3:") and self.source.endswith("/")
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the source is a branch of a table of Iceberg, whose snapshots are judged before they become `main`."""
+        return self.source.startswith("iceberg:")
 
 
 @dataclass(frozen=True, slots=True)

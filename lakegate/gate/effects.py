@@ -65,6 +65,7 @@ class Effect(StrEnum):
     MAKE_TABLE = "make the table of a dataset in the catalog"
     COMMIT_TABLE = "add a snapshot to the table of a dataset"
     DISCARD_METADATA = "delete a file of a table that no snapshot uses after an erasure"
+    PUBLISH_SNAPSHOT = "make an accepted snapshot of a producer's table its main one"
     CLEAR_TABLE = "state that nothing of before an erasure is left of a table"
     MERGE_FILES = "write the rows of small files of a table into one"
     PUT_MERGED = "put a file into a table in the place of small ones"

@@ -19,6 +19,8 @@ OTHER_VALUES = {
     "DriftSchedule": "rate(1 day)",
     "DatasetMetrics": "sales.*,orders",
     "TableDatabase": "accepted_data",
+    "GatedTables": "arn:aws:glue:eu-west-1:000000000000:database/sales,arn:aws:glue:eu-west-1:000000000000:table/sales/*",
+    "GatedTableFiles": "arn:aws:s3:::sales,arn:aws:s3:::sales/orders/*",
     "PullHosts": "data.example.com,files.example.org",
     "PullObjects": "arn:aws:s3:::partner-exports/*,arn:aws:s3:::other-exports/daily/*",
     "PullSecretPrefix": "theirs-",

@@ -49,12 +49,15 @@ OF_TABLES = {
     *(Effect.MERGE_FILES, Effect.PUT_MERGED),
 }
 """Effects in a catalog, which tests/simulation/test_tables.py, test_erased_tables.py and test_compacted_tables.py play."""
+OF_GATED_TABLES = {Effect.PUBLISH_SNAPSHOT}
+"""Effects in a catalog of others, which tests/simulation/test_gated_tables.py plays."""
 OF_RESTORES = {Effect.SETTLE}
 """Effects after rows were set back, which tests/unit/gate/delivery/test_restored_rows.py plays."""
 NOT_PLAYED = {
     *OF_RESTORES,
     *(Effect.KEEP_CURSOR, Effect.ANCHOR, Effect.RESERVE_COMMIT),
     *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *OF_VALIDATORS, *OF_TABLES),
+    *OF_GATED_TABLES,
     *PUBLISHING,
 }
 """Effects of a person, of long listings, of parts, erasures and reports: the random schedules and unit tests have them."""

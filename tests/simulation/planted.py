@@ -40,7 +40,7 @@ class Planted:
 
 PLANTED = tuple(
     Planted(**each)
-    for name in ("planted.yaml", "planted_slices.yaml", "planted_typed.yaml")
+    for name in ("planted.yaml", "planted_slices.yaml", "planted_typed.yaml", "planted_gated.yaml")
     for each in yaml.load(Path(__file__).with_name(name).read_text(), yaml.CSafeLoader)
 )
 

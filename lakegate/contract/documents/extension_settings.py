@@ -35,15 +35,17 @@ REQUIREMENTS = ("owner", "classified-personal-data")
 _ADDRESS = (
     r"https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$-~]{0,2000}|"
     r"sftp://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$->@-~]{1,1024}|"
-    r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[!-~]{1,1024}"
+    r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[!-~]{1,1024}|"
+    r"iceberg://[a-z0-9_-]{1,255}/[a-z0-9_-]{1,255}\?branch=(?!main$)[A-Za-z0-9_.-]{1,128}"
 )
 
 PULL = {
     "source": (
         _ADDRESS,
         (
-            "`https://HOST/PATH` or `sftp://HOST/PATH` without user and password, or `s3://BUCKET/KEY`, in ASCII "
-            "(`http://HOST/PATH` and `ftp://HOST/PATH` with `unencrypted: true`)"
+            "`https://HOST/PATH` or `sftp://HOST/PATH` without user and password, `s3://BUCKET/KEY`, or of a table of Iceberg a "
+            "branch beside main, `iceberg://DATABASE/TABLE?branch=NAME`, in ASCII "
+            "(`http://HOST/PATH` and `ftp://HOST/PATH` with `unencrypted: true`; a table of Delta has no branches)"
         ),
     ),
     "schedule": (r"(rate|cron)\([ -~]{1,200}\)", "`rate(1 hour)` or `cron(0 6 * * ? *)`"),
@@ -57,7 +59,7 @@ PULL = {
 """The keys of `pull`, each with its pattern and its description."""
 UNENCRYPTED = {
     "source": (
-        _ADDRESS.replace("https:", "http:").replace("sftp:", "ftp:").rpartition("|")[0],
+        "|".join(_ADDRESS.replace("https:", "http:").replace("sftp:", "ftp:").split("|")[:2]),
         "`http://HOST/PATH` or `ftp://HOST/PATH` with `unencrypted`",
     ),
 }

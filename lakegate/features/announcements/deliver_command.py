@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,14 +25,19 @@ from lakegate.library.stack import Refused, RemoteStack, contract_path, known_fo
 from lakegate.transfer.upload_files import read
 
 ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
+TABLE_NAME: Final = re.compile(r"[a-z0-9_-]{1,255}", re.ASCII)
 OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})
 
 
 @stack_command
 def deliver(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
-    file: Annotated[Path, Argument(help="The file to deliver.")],
+    file: Annotated[Path | None, Argument(help="The file to deliver.")] = None,
     *,
+    table: Annotated[
+        str | None, Option(help="Instead of a file a table of Iceberg, DATABASE.TABLE, that the contract names.")
+    ] = None,
+    branch: Annotated[str, Option(help="With --table: its branch.")] = "audit",
     api: Annotated[
         str | None, Option(envvar="LAKEGATE_API", help="The address of the HTTP API, by default that of the stack.")
     ] = None,
@@ -64,18 +70,44 @@ def deliver(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate deliver --corrects orders/day.csv bad.csv --wait
 
+    With --table the newest snapshot of a branch of a table of Iceberg is judged, and becomes main when it is accepted.
+
+    Example: lakegate deliver --table sales.orders --branch audit --contract orders
+
     Exit code: 0 sent (with --wait: accepted), 1 refused by its summary or rejected, 3 no verdict (failed, gone, or not in time).
     """
+    if table is not None:
+        if file is not None or contract is None or corrects is not None or summary is not None or wait:
+            raise InputError(
+                "--table takes --contract and --branch, and no file: `lakegate status` follows the delivery"
+            )
+        return _deliver_table(remote_stack(api or there.output("ApiUrl")), contract, dataset, table, branch)
+    if file is None:
+        raise InputError("name the file to deliver, or a table with --table DATABASE.TABLE")
     if corrects is not None:
         if contract is not None or dataset or summary is not None:
             raise InputError("--corrects names a delivery: leave out --contract, --dataset and --summary")
         return deliver_correction(there, corrects, file, leave_out=leave_out, again=again, wait=wait, timeout=timeout)
     if contract is None or leave_out or again:
         raise InputError("name the contract with --contract, or a rejected delivery with --corrects")
-    remote = remote_stack(api or there.output("ApiUrl"))
     known: dict[str, Any] = {"dataset": dataset} if dataset else {}
     if summary is not None:
         known["summary"] = _summary(summary)
+    remote = remote_stack(api or there.output("ApiUrl"))
+    return _deliver_file(remote, contract, file, known, wait=wait, timeout=timeout, is_named=api is not None)
+
+
+def _deliver_file(  # noqa: PLR0913 - what a file is delivered with
+    remote: RemoteStack,
+    contract: str,
+    file: Path,
+    known: Mapping[str, Any],
+    *,
+    wait: bool,
+    timeout: float,
+    is_named: bool,
+) -> CommandResult[dict[str, Any] | DeliveredCorrection]:
+    """Announce a file, send it, and follow it. `is_named`: the address of the API was given."""
     try:
         made = announce(remote, contract, file, known)
     except Refused as refused:
@@ -92,9 +124,25 @@ def deliver(  # noqa: PLR0913 - a command has these options
         words = [*_in_words(file, found)]
         if code is WaitExit.REJECTED:
             # `reasons` asks the stack itself, which somebody with nothing but its address cannot
-            asks, of = ("status", ("api", "contract")) if api else ("reasons", ("stack", "local"))
+            asks, of = ("status", ("api", "contract")) if is_named else ("reasons", ("stack", "local"))
             words.append(next_command("lakegate", asks, known_id(found), of=of))
         return CommandResult(found, words, code)
+
+
+def _deliver_table(
+    api: RemoteStack, contract: str, dataset: str, table: str, branch: str
+) -> CommandResult[dict[str, Any] | DeliveredCorrection]:
+    """Let the gate look at a branch now. Raises InputError for what is no table of Glue."""
+    database, _, name = table.partition(".")
+    if not (TABLE_NAME.fullmatch(database) and TABLE_NAME.fullmatch(name)):
+        raise InputError(
+            f"--table {table}: name a table of Iceberg in Glue, DATABASE.TABLE. One of Delta has no branches: "
+            "`lakegate check --table` judges it before you write on"
+        )
+    query = {"object": f"iceberg://{database}/{name}?branch={branch}"} | ({"line": dataset} if dataset else {})
+    (found,) = api.ask("POST", f"{contract_path(contract)}/pull", query=query)["pulls"]
+    words = f"{branch} of {table} is looked at within five minutes, for {found['line']}. lakegate pull list"
+    return CommandResult(dict(found), [words])
 
 
 def announce(api: RemoteStack, contract: str, file: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from lakegate.base.errors import ConditionFailed, InputError, NotFound, PortError
-from lakegate.base.json_codec import DOCUMENT_NAME, EXTENSIONS
+from lakegate.base.json_codec import DOCUMENT_NAME, EXTENSIONS, omit_default
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.delivery_policy import Pull
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
@@ -94,6 +94,8 @@ class NamedObject:
     leased: str = ""
     failures: int = 0
     end: FinishedPull | None = None
+    published: FinishedPull | None = omit_default(None)
+    """How the publication of an accepted snapshot of a table ended; None: it did not, or it is an object."""
     revision: int = 0
     extensions: str = field(default="{}", metadata=EXTENSIONS)
     """As `lakegate.base.json_codec.EXTENSIONS`."""
@@ -125,9 +127,22 @@ def datasets_of(dependencies: Dependencies, contract: str, source: str) -> Itera
             yield dataset
 
 
+def datasets_of_branch(dependencies: Dependencies, contract: str, source: str) -> Iterator[str]:
+    """The datasets of a contract whose snapshots come from a branch of a table."""
+    for dataset in pulled_datasets(dependencies, contract):
+        pull = pull_of(dependencies, dataset)
+        if pull is not None and pull.is_table and pull.source == source:
+            yield dataset
+
+
 def is_in(source: str, pull: Pull) -> bool:
     """Whether an object is in the folder of a contract."""
     return pull.is_folder and source.startswith(pull.source) and source != pull.source
+
+
+def _is_source(row: NamedObject, pull: Pull) -> bool:
+    """Whether a contract still names the source of what was named."""
+    return row.source == pull.source if pull.is_table else is_in(row.source, pull)
 
 
 def name_object(dependencies: Dependencies, dataset: str, source: str, version: str = "") -> Steps[NamedObject]:
@@ -135,13 +150,19 @@ def name_object(dependencies: Dependencies, dataset: str, source: str, version: 
 
     Raises InputError for an object that is none of the folder.
     """
-    pull, now = pull_of(dependencies, dataset), dependencies.moment
+    pull = pull_of(dependencies, dataset)
     if pull is None or not is_in(source, pull):
         raise InputError(f"{dataset} takes no object at this address: its contract names another folder, or none")
     if not VERSION.fullmatch(version) or len(source.encode()) > LONGEST_ADDRESS:
         raise InputError("the version or the key is too long, or has signs that S3 has not")
-    what = json.dumps([dataset, source, version])
-    caller = dependencies.identity.caller()
+    return (yield from name_version(dependencies, TASK, dataset, source, version))
+
+
+def name_version(
+    dependencies: Dependencies, task: ScheduledTask[NamedObject], dataset: str, source: str, version: str
+) -> Steps[NamedObject]:
+    """Let the next run of a task deliver a version, once. One that failed is tried again."""
+    caller, now = dependencies.identity.caller(), dependencies.moment
 
     def wanted(row: NamedObject) -> NamedObject:
         if not row.dataset:
@@ -150,7 +171,12 @@ def name_object(dependencies: Dependencies, dataset: str, source: str, version: 
             return row if row.next else replace(row, by=caller, next=now, failures=0)
         return row
 
-    return (yield from change_row(dependencies, TASK, hashlib.sha256(what.encode()).hexdigest(), wanted))
+    return (yield from change_row(dependencies, task, name_of_row(dataset, source, version), wanted))
+
+
+def name_of_row(dataset: str, source: str, version: str) -> str:
+    """The id of the row of a version."""
+    return hashlib.sha256(json.dumps([dataset, source, version]).encode()).hexdigest()
 
 
 # ---- Delivering named objects ----
@@ -164,33 +190,36 @@ TASK: Final = ScheduledTask(named_objects, end=_ended)
 """Its step needs sources and landing, which only the function that pulls has."""
 
 
-def deliver_named(work: Work, turn: Turn) -> Steps[None]:
+def deliver_named(work: Work, turn: Turn, task: ScheduledTask[NamedObject] = TASK) -> Steps[None]:
     """Deliver what is due; its ends have the names of datasets."""
-    before, rows = len(turn.ends), named_objects(work.dependencies)
-    yield from run_due(work.dependencies, turn, replace(TASK, step=lambda _, row, now: _deliver(work, row, now)))
+    before, rows = len(turn.ends), task.rows(work.dependencies)
+    yield from run_due(work.dependencies, turn, replace(task, step=lambda _, row, now: _deliver(work, task, row, now)))
     turn.ends[before:] = [(rows.get(name).dataset, end) for name, end in turn.ends[before:]]
 
 
-def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
+def _deliver(work: Work, task: ScheduledTask[NamedObject], row: NamedObject, now: str) -> Steps[NamedObject]:
     """One object, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
-    row = yield from write(work, TASK, replace(row, leased=moment(instant_of(now) + LEASE)))
+    row = yield from write(work, task, replace(row, leased=moment(instant_of(now) + LEASE)))
     plan = plan_of(work.dependencies, row.dataset)
     if plan is not None and plan.is_paused and not row.upload:
         return _released(work, row)
     try:
-        size = yield from _landed(work, row, plan)
+        size = yield from _landed(work, task, row, plan)
     except TimeIsUp:
-        return replace(_taken(work, row), leased="", next=work.dependencies.moment)
+        return replace(_taken(work, task, row), leased="", next=work.dependencies.moment)
     except ConditionFailed:
         raise
     except PortError as failure:
-        row = _taken(work, row)
+        row = _taken(work, task, row)
+        if isinstance(failure, SourceChanged) and row.where.is_table and row.upload and not row.completing:
+            yield from perform(Effect.END_UPLOAD, work.landing.abort, row.key, row.upload)  # it is written once more
+            row = yield from write(work, task, replace(row, upload="", key="", etag="", size=0))
         if isinstance(failure, RETRIED) and row.failures + 1 < MAX_FAILURES:
             return _released(work, row, failures=row.failures + 1)
         reason = str(failure) or type(failure).__name__
         end = FinishedPull(PullOutcome.FAILED, work.dependencies.moment, reason=reason)
     else:
-        row = _taken(work, row)
+        row = _taken(work, task, row)
         end = FinishedPull(PullOutcome.FETCHED, work.dependencies.moment, row.key, size)
     yield from _report(work, row, end)
     return replace(row, leased="", next="", failures=0, end=end)
@@ -206,11 +235,11 @@ def _report(work: Work, row: NamedObject, end: FinishedPull) -> Steps[None]:
     yield from change_row(work.dependencies, PULL_TASK, row.dataset, lambda before: with_named(before, listed))
 
 
-def _landed(work: Work, row: NamedObject, plan: PullPlan | None) -> Steps[int]:
+def _landed(work: Work, task: ScheduledTask[NamedObject], row: NamedObject, plan: PullPlan | None) -> Steps[int]:
     """Land the object, unless that was done. Returns its bytes."""
     if row.completing and (yield from _completed(work, row)):
         return row.size
-    if plan is None or not is_in(row.source, plan.pull):
+    if plan is None or not _is_source(row, plan.pull):
         raise PortError("source-refused")
     if plan.prefix is None:
         raise PortError("no-route")
@@ -218,21 +247,26 @@ def _landed(work: Work, row: NamedObject, plan: PullPlan | None) -> Steps[int]:
     if not sizes or not row.key.startswith(plan.prefix):  # the upload is lost, empty, or below another route
         if row.upload:
             yield from perform(Effect.END_UPLOAD, work.landing.abort, row.key, row.upload)
-            row = yield from write(work, TASK, replace(row, upload="", key="", etag="", completing=False))
+            row = yield from write(work, task, replace(row, upload="", key="", etag="", completing=False))
         sizes = ()
     if not (sizes and sum(sizes) == row.size):
         begun = SourceIdentity(row.etag, "", row.version)
         with work.transfer.open(plan.contract, row.where, SourceIdentity(), begun, sum(sizes)) as opened:
             assert opened is not None  # nothing is known of it that it could be unchanged from
-            row = yield from _filled(work, row, plan, opened, sizes)
-    row = yield from write(work, TASK, replace(row, completing=True))
+            row = yield from _filled(work, task, row, plan, opened, sizes)
+    row = yield from write(work, task, replace(row, completing=True))
     if not (yield from _completed(work, row)):
         raise SourceChanged("upload-lost")
     return row.size
 
 
-def _filled(
-    work: Work, row: NamedObject, plan: PullPlan, opened: OpenedSource, sizes: tuple[int, ...]
+def _filled(  # noqa: PLR0913, PLR0917 - what is read, and where it goes
+    work: Work,
+    task: ScheduledTask[NamedObject],
+    row: NamedObject,
+    plan: PullPlan,
+    opened: OpenedSource,
+    sizes: tuple[int, ...],
 ) -> Steps[NamedObject]:
     """Write the parts that are missing. Returns the row as it is then."""
     if (opened.size or 0) > plan.limit:
@@ -241,7 +275,7 @@ def _filled(
         key = _key_of(plan.prefix or "", row)
         upload = yield from perform(Effect.BEGIN_UPLOAD, work.landing.begin, key)
         etag, whole, now = opened.identity.etag, opened.size or 0, work.dependencies.moment
-        row = yield from write(work, TASK, replace(row, key=key, upload=upload, etag=etag, size=whole, began=now))
+        row = yield from write(work, task, replace(row, key=key, upload=upload, etag=etag, size=whole, began=now))
     number, size, began = len(sizes), sum(sizes), work.dependencies.now
     while True:
         body = opened.read(work.part)
@@ -286,16 +320,16 @@ def _key_of(prefix: str, row: NamedObject) -> str:
     """The key in landing: below the dataset's route, by the time when the object was named, its hash, and its name."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(row.source).path.rpartition("/")[2])[-MAX_NAME:]
     stamp = re.sub(r"[-:]", "", row.named[:19])
-    return f"{prefix}{stamp}Z-{row.id[:12]}-{name or 'data'}"
+    return f"{prefix}{stamp}Z-{row.id[:12]}-{name or 'data'}{'.parquet' if row.where.is_table else ''}"
 
 
 def _released(work: Work, row: NamedObject, *, failures: int = 0) -> NamedObject:
     return replace(row, leased="", next=moment(work.dependencies.now + AGAIN), failures=failures)
 
 
-def _taken(work: Work, row: NamedObject) -> NamedObject:
+def _taken(work: Work, task: ScheduledTask[NamedObject], row: NamedObject) -> NamedObject:
     """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
-    found = named_objects(work.dependencies).get(row.id)
+    found = task.rows(work.dependencies).get(row.id)
     if found.leased != row.leased:
         raise ConditionFailed(ConditionName.ROW)
     return found

@@ -14,7 +14,8 @@ WORDS: Final[Mapping[str, str]] = {
     "Unscheduled": "No tick has seen what was published, or the stack does not pull.",
     "FETCHED": "The source was fetched, and is a delivery.",
     "UNCHANGED": "The source is the one that was fetched before.",
-    "FAILED": "The source was not fetched, for the reason that stands beside it.",
+    "PUBLISHED": "The snapshot was accepted, and is main of its table, or among those that main is based on.",
+    "FAILED": "The source was not fetched, or the snapshot did not become main, for the reason that stands beside it.",
     "host-refused": "The host, or the one that a redirect leads to, is not in `PullHosts`.",
     "address-refused": "The address is not public, or has another scheme.",
     "port-refused": "The address has another port.",
@@ -39,6 +40,22 @@ WORDS: Final[Mapping[str, str]] = {
     "length-missing": "The source says neither its length nor where it ends: a broken connection would look like the end.",
     "encoding-refused": "The source is sent compressed, though that was not asked for.",
     "source-changed": "The source changed while it was fetched, three times.",
+    "branch-missing": "The table has no branch of this name: there is nothing to judge.",
+    "table-missing": "The catalog has no such table of Iceberg, or it was dropped or renamed.",
+    "table-replaced": "Another table has the name: the judged one was dropped. Nothing was changed; write the rows again.",
+    "table-refused": "The table cannot be read, or chooses code or places of its own: `lakegate check --table` says why.",
+    "table-unreachable": "A file or the catalog of the table did not answer.",
+    "too-many-files": "The snapshot has more than 20,000 files: compact the table.",
+    "snapshot-expired": "The snapshot, or a file of it, is not there any more: expire none that is on the branch.",
+    "main-moved": (
+        "Main has snapshots that the judged one is not based on, or went back: they would be lost. "
+        "Begin the branch anew from main, and write the rows again: that snapshot is judged."
+    ),
+    "files-changed": (
+        "A file of the snapshot was written over since it was judged. Write the rows again, in files of their own: "
+        "that snapshot is judged."
+    ),
+    "not-current": "The delivery was recalled, or another one came in its place, before its snapshot became main.",
     "upload-lost": "The upload of what was fetched is not there any more. The next time fetches again.",
 }
 

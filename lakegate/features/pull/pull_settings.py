@@ -8,8 +8,9 @@ from typing import Final
 
 from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, Rule
-from lakegate.contract.delivery_policy import DeliveryUnit, Pull
+from lakegate.contract.delivery_policy import DeliveryUnit, OnReject, Pull
 from lakegate.contract.documents.document_tree import Document, Place
+from lakegate.contract.file_formats import Format
 from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, schedule
 from lakegate.contract.service_levels import FREQUENCY, MINUTE, service_levels_of
 from lakegate.lints.findings import Finding, Lint, LintLevel, extensions_of
@@ -19,7 +20,7 @@ from lakegate.plan.plan import Plan
 def plan_data(_contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
     """The plan with the schedule of what is pulled, also where only a service level names it."""
     pull = plan.policy.pull
-    if pull is None or pull.schedule or pull.is_folder:
+    if pull is None or pull.schedule or pull.is_folder or pull.is_table:
         return plan
     return replace(plan, policy=replace(plan.policy, pull=replace(pull, schedule=pull_schedule(dataset.rules))))
 
@@ -50,7 +51,7 @@ def without_schedule(contract: Contract, document: Document) -> Iterator[Finding
     idle = [
         dataset
         for dataset, pull in _pulled(contract)
-        if not (pull.schedule or pull.is_folder or pull_schedule(dataset.rules))
+        if not (pull.schedule or pull.is_folder or pull.is_table or pull_schedule(dataset.rules))
     ]
     if idle:
         words = f"Nothing says how often {quote(idle[0].name)} is fetched"
@@ -77,6 +78,20 @@ def in_parts(contract: Contract, document: Document) -> Iterator[Finding]:
     if any(dataset.policy.delivery is not DeliveryUnit.OBJECT for dataset, _ in _pulled(contract)):
         for place in _places(document):
             yield place.path, "A pull fetches one object: remove `pull`, or say `delivery: object`."
+
+
+def of_table(contract: Contract, document: Document) -> Iterator[Finding]:
+    """What is judged of a table is a copy of one snapshot, in Parquet and as a whole: only that can become `main`."""
+    tables = [dataset for dataset, pull in _pulled(contract) if pull.is_table]
+    for place in _places(document) if tables else ():
+        for key in ("secret", "unencrypted", "member"):
+            if place[key].present and (place["source"].text or "").startswith("iceberg:"):
+                yield place[key].path, f"A branch of a table takes no `{key}`: remove it."
+    for dataset in tables:
+        if dataset.storage.format is not Format.PARQUET:
+            yield dataset.origin.path, "A snapshot of a table is judged as Parquet: say `format: parquet`."
+        if dataset.policy.on_reject is OnReject.ROWS:
+            yield dataset.origin.path, "A snapshot becomes `main` whole or not at all: remove `onReject: rows`."
 
 
 def without_source(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -108,6 +123,7 @@ LINTS: Final[Mapping[str, Lint]] = {
     "pull-schedule": Lint(LintLevel.ERROR, without_schedule),
     "pull-folder": Lint(LintLevel.ERROR, in_folder),
     "pull-in-parts": Lint(LintLevel.ERROR, in_parts),
+    "pull-table": Lint(LintLevel.ERROR, of_table),
     "pull-without-source": Lint(LintLevel.WARNING, without_source),
     "stream-not-taken": Lint(LintLevel.ERROR, by_stream),
 }

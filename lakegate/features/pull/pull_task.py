@@ -60,6 +60,8 @@ class PullOutcome(StrEnum):
 
     FETCHED = "FETCHED"
     UNCHANGED = "UNCHANGED"
+    PUBLISHED = "PUBLISHED"
+    """Of an accepted snapshot of a table: it is `main`."""
     FAILED = "FAILED"
 
 
@@ -146,6 +148,11 @@ def with_named(dataset: PullState, end: FinishedPull) -> PullState:
     """The dataset with the end of an object that its producer has named, in the place of an earlier one of the same version."""
     others = (each for each in dataset.ends if (each.object, each.version) != (end.object, end.version))
     return replace(dataset, ends=(end, *others)[:MAX_ENDS])
+
+
+def is_table(dataset: PullState) -> bool:
+    """Whether the source is a branch of a table."""
+    return Pull(dataset.source).is_table
 
 
 def unplanned(dataset: PullState) -> PullState:
@@ -449,7 +456,7 @@ def run_now(dependencies: Dependencies, dataset: str) -> Steps[PullState]:
     now = dependencies.moment
 
     def wanted(row: PullState) -> PullState:
-        if row.plan and not row.schedule:
+        if row.plan and not row.schedule and not is_table(row):
             raise InputError(f"{dataset} is not pulled by schedule: its producer names objects of {row.source}")
         if not row.plan:
             raise InputError(
@@ -495,7 +502,8 @@ def report_end(
     yield from report(dependencies, "pull", row.dataset, f"{pull}:{end.outcome.lower()}", PullEvent, end, **about)
 
 
-def _found(dependencies: Dependencies, found: LabelledDataset) -> PullState | None:
+def newly_planned(dependencies: Dependencies, found: LabelledDataset) -> PullState | None:
+    """The row of a dataset by its current version; None: it has that plan, or cannot be changed now."""
     row, now = pulls(dependencies).get(found.dataset), dependencies.moment
     if row.leased > now:  # a tick is fetching it, and would lose what it does: the next one plans it
         return None
@@ -542,7 +550,10 @@ def tick(
     part: int = PART,
     also: Callable[[Work, Turn], Steps[None]] | None = None,
 ) -> Steps[Turn]:
-    """Plan what contracts say is pulled, and pull what is due; then `also`. `ends` of the turn are FinishedPulls."""
+    """Plan what contracts say is pulled, and pull what is due; then `also`. `ends` of the turn are FinishedPulls.
+
+    Tables are left to the function that has their library.
+    """
     work, turn = Work(dependencies, transfer, landing, part), Turn()
     task = replace(TASK, step=lambda _, row, now: _pull(work, row, now))
     yield from discover(dependencies, turn, task)
@@ -557,12 +568,14 @@ def _ended_pull(before: PullState, after: PullState) -> FinishedPull | None:
     return after.ends[0] if after.ends != before.ends else None
 
 
-TASK: Final = ScheduledTask(pulls, end=_ended_pull, discovery=Discovery(PULL, CURSOR, _found))
+TASK: Final = ScheduledTask(pulls, end=_ended_pull, discovery=Discovery(PULL, CURSOR, newly_planned))
 """Its step needs sources and landing, which only the function that pulls has."""
 
 
-def _pull(work: Work, row: PullState, now: str) -> Steps[PullState]:
+def _pull(work: Work, row: PullState, now: str) -> Steps[PullState | None]:
     """One dataset, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
+    if is_table(row):
+        return None
     row = yield from write(work, TASK, replace(row, leased=moment(instant_of(now) + LEASE)))
     try:
         return (yield from _leased(work, row, now))
@@ -588,7 +601,7 @@ def _leased(work: Work, row: PullState, now: str) -> Steps[PullState]:
     if row.fetch is not None and not row.fetch.key.startswith(plan.prefix or ""):  # the route is another one now
         yield from _abort(work, row)
         row = yield from write(work, TASK, replace(row, fetch=None))
-    if plan.pull.is_folder or (plan.is_paused and row.fetch is None):
+    if plan.pull.is_folder or plan.pull.is_table or (plan.is_paused and row.fetch is None):
         return replace(row, next=following(row.schedule, now), leased="")
     return (yield from _attempt(work, row, plan))
 

@@ -11,7 +11,7 @@ from lakegate.base.json_codec import encode, select_fields
 from lakegate.base.text import plural
 from lakegate.base.timestamps import instant_of
 from lakegate.contract.contract_model import DATASET_KEY
-from lakegate.features.pull.pull_task import FinishedPull, PullState, pulls_of
+from lakegate.features.pull.pull_task import FinishedPull, PullState, is_table, pulls_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.described_deliveries import in_utc
 
@@ -83,7 +83,7 @@ def pulled_dataset(row: PullState) -> PulledDataset:
 
 def status_of(row: PullState) -> PullStatus:
     """Where a dataset is."""
-    if not (row.plan and row.schedule):
+    if not (row.plan and (row.schedule or is_table(row))):
         return PullStatus.UNSCHEDULED
     return PullStatus.FETCHING if row.leased or row.fetch else PullStatus.DUE
 
@@ -108,7 +108,9 @@ def in_words(row: PullState) -> str:
 
 def present_state(row: PullState) -> str:
     """The present state of a pull, in words."""
-    if not row.schedule:
+    if is_table(row) and not row.next:
+        return "is looked at when somebody asks for it"
+    if not (row.schedule or is_table(row)):
         return "delivers the objects that its producer names"
     state = f"is being fetched since {_time(row.fetch.began)}" if row.fetch else f"next at {_time(row.next)}"
     return f"{state}, after {plural(row.failures, 'failed attempt')}" if row.failures else state

@@ -23,7 +23,8 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
     The request fetches nothing. A dataset that is due or being fetched stays as it is, so that a repetition changes nothing.
 
-    `object` names one object of the contract's folder instead, and `version` its version: it is delivered once.
+    `object` names one object of the contract's folder instead, and `version` its version: it is delivered once. Where it is the
+    branch of a table that a contract names, that is looked at: its newest snapshot is delivered once.
     """
     from lakegate.features.pull.pull_task import pulled_datasets  # noqa: PLC0415 - for this route alone
 
@@ -43,16 +44,24 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
 def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """The object that the request names, for the dataset whose folder it is in; how its delivery ended."""
-    from lakegate.features.pull.named_objects import datasets_of, name_object  # noqa: PLC0415 - for this route alone
+    from lakegate.features.pull.named_objects import (  # noqa: PLC0415 - for this route alone
+        datasets_of,
+        datasets_of_branch,
+        name_object,
+    )
 
     contract, wanted, source = request.path.get("id", ""), request.query.get("line"), request.query["object"]
-    datasets = datasets_of(dependencies, contract, source) if is_usable(contract) and request.allows(contract) else ()
+    find = datasets_of_branch if source.startswith("iceberg:") else datasets_of
+    datasets = find(dependencies, contract, source) if is_usable(contract) and request.allows(contract) else ()
     found = [dataset for dataset in datasets if wanted is None or wanted in names_of(dataset)]
     if not found:
-        raise HttpProblem(404, "not-found", "No contract with this id has a folder with such an object.")
+        what = "such a branch" if find is datasets_of_branch else "a folder with such an object"
+        raise HttpProblem(404, "not-found", f"No contract with this id has {what}.")
     if len(found) > 1:
         detail = "Several datasets have this folder: name one by `line`."
         raise HttpProblem(400, "refused", detail)
+    if find is datasets_of_branch:
+        return HttpResponse(200, {"pulls": [_asked(dependencies, request, found[0])]})
     try:
         row = dependencies.run(name_object(dependencies, found[0], source, request.query.get("version", "")))
     except InputError as refused:
@@ -62,10 +71,10 @@ def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
 def _asked(dependencies: Dependencies, request: HttpRequest, dataset: str) -> dict[str, object]:
     """One dataset, which the next tick pulls; without its source, which the contract states, unless the caller wants details."""
-    from lakegate.features.pull.pull_task import pulls, run_now  # noqa: PLC0415 - for this route alone
+    from lakegate.features.pull.pull_task import is_table, pulls, run_now  # noqa: PLC0415 - for this route alone
 
     row = pulls(dependencies).get(dataset)
-    if row.plan and row.schedule:
+    if row.plan and (row.schedule or is_table(row)):
         row = dependencies.run(run_now(dependencies, dataset))
     document = _document(dataset, row.version, status_of(row), next(iter(row.ends), None))
     return document | request.details(lambda: pulled_dataset(row))

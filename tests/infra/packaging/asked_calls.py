@@ -34,6 +34,8 @@ GIVEN = {
     "JudgeFunction": "lakegate-judge",
     "DriftSchedule": "rate(1 day)",
     "TableDatabase": "accepted",
+    "GatedTables": "arn:aws:glue:eu-west-1:123456789012:database/sales,arn:aws:glue:eu-west-1:123456789012:table/sales/*",
+    "GatedTableFiles": "arn:aws:s3:::sales,arn:aws:s3:::sales/*",
     "PullHosts": "data.invalid",
     "PullObjects": "arn:aws:s3:::partner-exports/*",
 }

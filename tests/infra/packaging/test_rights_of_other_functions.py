@@ -18,9 +18,11 @@ from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 from moto.moto_server import werkzeug_app
 from moto.server import ThreadedMotoServer
+from pyiceberg.catalog.glue import GlueCatalog
 
 from functions import (
     api_handler,
@@ -193,9 +195,11 @@ def town(dependencies: Dependencies, asked: AskedCalls, monkeypatch: pytest.Monk
         monkeypatch.setattr(module, "dependencies", lambda: gate)
     naming_handler.queues.cache_clear()
     table_handler.catalog.cache_clear()
+    table_handler.gate_of_tables.cache_clear()
     yield Town(gate, asked, monkeypatch, Api(None))  # type: ignore[arg-type] # it asks the handler alone
     naming_handler.queues.cache_clear()
     table_handler.catalog.cache_clear()
+    table_handler.gate_of_tables.cache_clear()
     clients._create_client.cache_clear()  # noqa: SLF001 - a client of another test knows another AWS
 
 
@@ -394,6 +398,40 @@ def play_tables(town: Town) -> None:
         body = {"transition": "recall", "reason": "the supplier asks for it"}
         town.ask("POST /api/v1/workload/{id}/transition", last, body)
         assert deliveries.call(table_handler) == {"tables": 1}
+        _gated_table(town)
+
+
+def _gated_table(town: Town) -> None:
+    """Two snapshots of a branch: one becomes main by an event, one by schedule."""
+    client("s3").create_bucket(Bucket="sales")
+    client("glue").create_database(DatabaseInput={"Name": "sales"})
+    catalog = GlueCatalog("theirs", **{"s3.endpoint": os.environ["AWS_ENDPOINT_URL_S3"], "s3.region": REGION})
+    columns = pa.schema([("id", pa.int64())])
+    made = {"location": "s3://sales/orders", "properties": {"format-version": "2"}}
+    catalog.create_table("sales.orders", columns, **made).append(columns.empty_table())
+    table = catalog.load_table("sales.orders")
+    table.manage_snapshots().create_branch(table.metadata.current_snapshot_id or 0, "audit").commit()
+    source = "iceberg://sales/orders?branch=audit"
+    town.publish("gated", settings=f"{{format: parquet, pull: {{source: '{source}'}}}}")
+    deliveries.call(table_handler, {"gated": True})
+    event = {"source": "lakegate", "detail-type": "workload published", "detail": {"body": {"line": "gated/sales_v1"}}}
+    follow = {"Records": [{"messageId": "m", "body": json.dumps(event)}]}, {"gated": True}
+    for number, by in enumerate(follow):
+        table = catalog.load_table("sales.orders")
+        table.append(pa.table({"id": [number]}), branch="audit")
+        town.ask(f"POST {CONTRACTS}/{{id}}/pull", "gated", object=source)
+        deliveries.call(table_handler, {"gated": True})
+        town.later(minutes=10)
+        town.gate.plans.clear()
+        deliveries.call(table_handler, {"gated": True})
+        (landed,) = town.gate.objects.versions("landing", "gated/").versions
+        deliveries.call(intake_handler, deliveries.event_of(landed.key))
+        town.judge()
+        deliveries.call(table_handler, by)
+        table = catalog.load_table("sales.orders")
+        refs = table.refs()
+        assert refs["main"].snapshot_id == refs["audit"].snapshot_id
+        assert sorted(table.scan().to_arrow()["id"].to_pylist()) == list(range(number + 1))
 
 
 CASES: Mapping[str, Callable[[Town], None]] = {

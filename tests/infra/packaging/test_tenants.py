@@ -234,7 +234,7 @@ OF_KIND = {
     **dict.fromkeys(
         ("workload", "announcement", "batch", "content", "producer", "request", "upload", "arrival"), DIGEST
     ),
-    **dict.fromkeys(("notice", "validation", "callback", "object"), DIGEST),
+    **dict.fromkeys(("notice", "validation", "callback", "object", "snapshot"), DIGEST),
     "message": "{contract}/orders_v1:late:frequency:2026",
     "cursor": f"quiet#{DIGEST}#secret",
 }

@@ -42,6 +42,8 @@ TOGETHER = {
     "PullSecretPrefix": "PullHosts",
     "NamingEvents": "PullObjects",
     "NamingSenders": "PullObjects",
+    "GatedTables": "TableDatabase GatedTableFiles",
+    "GatedTableFiles": "TableDatabase GatedTables",
     "ValidatorApis": "ValidatorHosts",
     "ValidatorSecretPrefix": "ValidatorHosts",
 }
@@ -50,7 +52,13 @@ NAMES_OBJECTS = (
     "+NamingFunction +NamingLog +NamingRole +NamingUnintelligible +PullEvery +PullFunction +PullLog +PullRole Dashboard "
     "DoctorPolicy ResponderPolicy SchedulerRole"
 )
+GATES_TABLES = (
+    "+GatedEvery +GlueDatabase +TableEvery +TableFunction +TableLog +TableQueue +TableRole +TableRule ErasurePolicy "
+    "QueuePolicy SchedulerRole"
+)
 EXPECTED = {
+    "GatedTables": GATES_TABLES,
+    "GatedTableFiles": GATES_TABLES,
     "BucketKeys": "+KeyPolicy ApiRole CompletionRole IntakeRole JobRole NotifyRole SweepRole",
     "ExistingRegistryTable": (
         "-LedgerTable -RegistryTable -WorkloadsTable ApiRole DoctorPolicy EnginePolicy ErasurePolicy Functions "

@@ -59,6 +59,8 @@ REFUSED: dict[str, Any] = {
     "channel_prefix": "a b",
     "dataset_metrics": "sales,,bills",
     "drift_schedule": "daily",
+    "gated_tables": ["arn:aws:glue:eu-west-1:123456789012:catalog"],
+    "gated_table_files": ["arn:aws:s3:::B"],
     "pull_hosts": ["a.example", "b example"],
     "pull_objects": ["arn:aws:s3:::b"],
     "pull_secret_prefix": "",

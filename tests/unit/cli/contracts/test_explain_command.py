@@ -180,6 +180,7 @@ PRINTED_BY = (
 INTERNAL = {
     *(
         "Outcome",
+        "SnapshotStep",
         "Bound",
         "Effect",
         "ReadingProgram",

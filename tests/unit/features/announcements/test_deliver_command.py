@@ -15,6 +15,11 @@ from lakegate.base.errors import InputError, LakegateError
 from lakegate.cli.main import app
 from lakegate.features.announcements import deliver_command
 from lakegate.features.http_api import api_client
+from lakegate.features.pull.snapshots.name_snapshots import deliver_snapshots
+from lakegate.gate.effects import run
+from tests.fakes.gated_tables import MemoryGatedTable
+from tests.fakes.pulls import MemoryLandingParts
+from tests.simulation.gated import MemorySnapshots, publish_gated
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.features.http_api.api_server import Server
 
@@ -67,6 +72,47 @@ def test_without_wait_it_ends_when_the_file_is_sent(server: Server, file: Path) 
 
     assert (ended.exit_code, "was sent: DataTransferInProgress" in ended.stdout) == (0, True)
     assert len(server.seen) == 2
+
+
+def test_a_branch_of_a_table_is_looked_at(server: Server) -> None:
+    """Its newest snapshot is a delivery, once, whoever asks how often."""
+    publish_gated(server.api.env)
+    dependencies, table = server.api.env.dependencies, MemoryGatedTable()
+    source = MemorySnapshots(table, frozenset())
+    landing = MemoryLandingParts(server.api.env.memory.objects, "landing")
+
+    def ask() -> str:
+        words = ["deliver", "--table", "sales.orders", "--contract", "orders", "--api", server.url, "--json"]
+        lines = CliRunner().invoke(app, words).stdout.splitlines()
+        found = json.loads("".join(each for each in lines if '"_aws"' not in each))
+        run(deliver_snapshots(dependencies, table, source, landing), dependencies.clock)
+        server.api.env.memory.clock.sleep(60)
+        return str(found["status"])
+
+    table.commit("good:1")
+    statuses = [ask() for _ in range(4)]
+    landed = server.api.env.memory.objects.versions("landing", "shop/orders/").versions
+
+    assert statuses == ["Unscheduled", "Due", "Due", "Due"]
+    assert [each.key.rpartition("-")[2] for each in landed] == ["orders.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--table", "s3://lake/orders"), "One of Delta has no branches"),
+        (("--table", "a.b.c"), "DATABASE.TABLE"),
+        (("--table", "sales.other"), "has such a branch"),
+        (("--table", "sales.orders", "--wait"), "--table takes --contract and --branch"),
+        (("day.csv", "--table", "sales.orders"), "--table takes --contract and --branch"),
+        ((), "name the file to deliver, or a table"),
+    ],
+)
+def test_what_is_no_table_of_the_contract_is_refused(server: Server, words: tuple[str, ...], reason: str) -> None:
+    publish_gated(server.api.env)
+    ended = CliRunner().invoke(app, ["deliver", *words, "--contract", "orders", "--api", server.url])
+
+    assert reason in refusal(ended)
 
 
 @pytest.mark.parametrize("as_json", [False, True])

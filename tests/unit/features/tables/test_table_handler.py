@@ -12,13 +12,16 @@ from functions import table_handler
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_events import RefusalReason, Unintelligible
 from lakegate.aws.lambda_runtime import HandlerError
+from lakegate.base.errors import Unanswered
 from lakegate.features.tables import compact_table
 from lakegate.features.tables.keep_table import KeptTable, TableKind
 from lakegate.features.tables.table_hints import dataset_in
 from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.registry.registry_rows import Publication
+from tests.fakes.gated_tables import MemoryGatedTable
 from tests.fakes.tables import MemoryTables
 from tests.simulation.environment import LAKE, LINE
+from tests.simulation.gated import GatedWorld, MemorySnapshots
 from tests.simulation.test_tables import Tabled
 from tests.unit.aws.test_delivery_over_aws import settings
 from tests.unit.functions.test_handlers import Context
@@ -154,3 +157,50 @@ def test_one_table_that_fails_does_not_stop_the_other(town: Tabled, monkeypatch:
 
     assert handle({"Records": [record(PUBLISHED)]}) == {"batchItemFailures": [{"itemIdentifier": "m"}]}
     assert rejected.tables == {LINE: []}
+
+
+@pytest.fixture
+def gated(monkeypatch: pytest.MonkeyPatch) -> GatedWorld:
+    """A stack with a gated table, whose branch has a good snapshot."""
+    for name, value in settings("00app").items():
+        monkeypatch.setenv(name, value)
+    made = GatedWorld()
+    made.table.commit("good:1")
+    source = MemorySnapshots(made.table, frozenset())
+    monkeypatch.setattr(table_handler, "dependencies", lambda: made.env.dependencies)
+    monkeypatch.setattr(table_handler, "gate_of_tables", lambda: (made.table, source, made.landing))
+    return made
+
+
+@pytest.mark.parametrize("by", ["event", "schedule"])
+def test_an_accepted_snapshot_becomes_main(gated: GatedWorld, by: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Delivered by the schedule, and published by the event, or by the next turn where none came."""
+    for _ in range(3):
+        handle({"gated": True})
+        gated.env.memory.clock.sleep(360)
+    gated.gate()
+    answer = handle({"Records": [record(PUBLISHED)]} if by == "event" else {"gated": True})
+
+    assert answer == ({"batchItemFailures": []} if by == "event" else {"ends": 1})
+    assert gated.table.written == [(None, 1)]
+    assert '"PullsPublished":[1.0]' in capsys.readouterr().out
+
+
+def test_a_table_that_is_not_reached_ends_with_an_error(gated: GatedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the alarm of the function rings, and the next turn goes on."""
+    for _ in range(3):
+        handle({"gated": True})
+        gated.env.memory.clock.sleep(360)
+    gated.gate()
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryGatedTable, "files", lambda *_: _refused())
+        with pytest.raises(HandlerError, match="StepFailures"):
+            handle({"gated": True})
+        assert handle({"Records": [record(PUBLISHED)]}) == {"batchItemFailures": [{"itemIdentifier": "m"}]}
+    handle({"gated": True})
+
+    assert gated.table.written == [(None, 1)]
+
+
+def _refused() -> None:
+    raise Unanswered("ReadTimeoutError")

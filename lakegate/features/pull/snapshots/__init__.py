@@ -1,0 +1,1 @@
+"""Tables of Iceberg whose snapshots are deliveries: judged on a branch, and made `main` when they are accepted."""

@@ -1,0 +1,128 @@
+"""Snapshots of branches become deliveries: the newest one of each branch that is looked at, once, however often it is.
+
+The row of a dataset says when its branch is looked at (`lakegate.features.pull.pull_task`). The row of a snapshot, which is named
+by UUID and id, says how far its delivery is, as that of an object that a producer names (`lakegate.features.pull.named_objects`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import attrgetter
+from typing import Final
+
+from lakegate.base.errors import PortError
+from lakegate.base.timestamps import moment
+from lakegate.contract.contract_model import GATED_TABLE
+from lakegate.features.pull.named_objects import NamedObject, deliver_named, name_version
+from lakegate.features.pull.pull_sources import Transfer
+from lakegate.features.pull.pull_task import (
+    AGAIN,
+    MAX_FAILURES,
+    PART,
+    RETRIED,
+    FinishedPull,
+    LandingParts,
+    PullOutcome,
+    PullState,
+    Work,
+    is_table,
+    newly_planned,
+    plan_of,
+    planned,
+    report_end,
+    unplanned,
+    with_named,
+)
+from lakegate.features.pull.pull_task import TASK as PULL_TASK
+from lakegate.features.pull.snapshots.gated_tables import GatedTables, SnapshotStep, branch_of, next_step, version_of
+from lakegate.gate.datasets.dataset_states import DatasetRowStore
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps
+from lakegate.gate.scheduled_tasks import Discovery, ScheduledTask, Turn, discover, following, run_due
+
+CURSOR: Final = "gated-tables"
+"""The name of the place in the registry where the next turn goes on."""
+BRANCH_MISSING: Final = "branch-missing"
+
+
+def named_snapshots(dependencies: Dependencies) -> DatasetRowStore[NamedObject]:
+    """Snapshots by the hash of dataset, branch, and UUID and id."""
+    return DatasetRowStore(dependencies.table, "snapshot", "snapshot", NamedObject, attrgetter("id"))
+
+
+def _ended(before: NamedObject, after: NamedObject) -> FinishedPull | None:
+    return after.end if after.end != before.end else None
+
+
+TASK: Final = ScheduledTask(named_snapshots, end=_ended)
+"""Its step needs tables and landing, which only the function that keeps tables has."""
+
+
+def deliver_snapshots(
+    dependencies: Dependencies,
+    tables: GatedTables,
+    transfer: Transfer,
+    landing: LandingParts,
+    part: int = PART,
+) -> Steps[Turn]:
+    """Look at the branches that are due, and deliver the snapshots that are named. Ends are FinishedPulls."""
+    work, turn = Work(dependencies, transfer, landing, part), Turn()
+    task = replace(
+        PULL_TASK,
+        step=lambda gate, row, now: _looked_at(gate, tables, row, now),
+        discovery=Discovery(GATED_TABLE, CURSOR, newly_planned),
+    )
+    yield from discover(dependencies, turn, task)
+    yield from run_due(dependencies, turn, task)
+    yield from deliver_named(work, turn, TASK)
+    turn.failures += dependencies.taken_out()
+    return turn
+
+
+def _looked_at(gate: Dependencies, tables: GatedTables, row: PullState, now: str) -> Steps[PullState | None]:
+    """The row of a dataset after its branch was looked at; None: it has no branch."""
+    if not is_table(row):
+        return None
+    plan = plan_of(gate, row.dataset)
+    if plan is None:
+        return unplanned(row)
+    if plan.plan != row.plan:
+        row = planned(row, plan.pull, plan.version, plan.plan, now)
+    after = replace(row, next=following(row.schedule, now), failures=0)
+    if not is_table(row) or plan.is_paused:
+        return after
+    try:
+        reason = yield from _named(gate, tables, row)
+    except RETRIED as failure:
+        if row.failures + 1 < MAX_FAILURES:
+            return replace(row, next=moment(gate.now + AGAIN), failures=row.failures + 1)
+        reason = str(failure) or type(failure).__name__
+    except PortError as failure:
+        reason = str(failure) or type(failure).__name__
+    return (yield from _listed(gate, row, after, reason))
+
+
+def _listed(gate: Dependencies, row: PullState, after: PullState, reason: str) -> Steps[PullState]:
+    """The row with what is wrong with its branch, which is told once, until it is over."""
+    before = next((each for each in row.ends if (each.object, each.version) == (row.source, "")), None)
+    if not reason:  # what was wrong with the branch is over
+        return replace(after, ends=tuple(each for each in after.ends if each is not before))
+    if before is not None and before.reason == reason:
+        return after
+    outcome = PullOutcome.UNCHANGED if reason == BRANCH_MISSING else PullOutcome.FAILED
+    end = FinishedPull(outcome, gate.moment, reason=reason, object=row.source)
+    yield from report_end(gate, row, end, before, row.next)
+    return with_named(after, end)
+
+
+def _named(gate: Dependencies, tables: GatedTables, row: PullState) -> Steps[str]:
+    """Name the newest snapshot of a branch, unless it is main already. Returns the code of why nothing can be; else empty."""
+    state = tables.state(branch_of(row.source))
+    if state is None:
+        return SnapshotStep.TABLE_MISSING
+    if state.head is None:
+        return BRANCH_MISSING
+    step = next_step(state, state.uuid, state.head, state.main)
+    if step is SnapshotStep.SET:
+        yield from name_version(gate, TASK, row.dataset, row.source, version_of(state.uuid, state.head))
+    return "" if step in {SnapshotStep.SET, SnapshotStep.DONE} else step.value

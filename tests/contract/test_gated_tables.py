@@ -1,0 +1,236 @@
+"""Tables whose branches are gated: main moves on what was read, to a snapshot that is there; in memory, and with pyiceberg."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.manifest import DataFileContent
+from pyiceberg.table.update import SetSnapshotRefUpdate
+
+from lakegate.base.errors import ConditionFailed, NotFound, PortError
+from lakegate.features.pull.snapshots.gated_tables import GatedBranch, GatedTables
+from lakegate.features.pull.snapshots.iceberg_branches import IcebergBranches
+from tests.deliveries.tables import add_deletes, deleted_positions, folder_of
+from tests.fakes.gated_tables import MemoryGatedTable
+
+BRANCH = GatedBranch("sales", "orders", "audit")
+
+
+def identify(address: str) -> str:
+    """Of a file of this machine, as S3 says it of an object."""
+    try:
+        body = Path(address.removeprefix("file://")).read_bytes()
+    except FileNotFoundError:
+        raise NotFound(address) from None
+    return f"{len(body)}:{hashlib.md5(body, usedforsecurity=False).hexdigest()}"
+
+
+class GatedCatalog(Protocol):
+    """A catalog with one table, and its producer."""
+
+    tables: GatedTables
+
+    def commit(self, number: int, *, to_main: bool = False) -> int:
+        """Add a row on the branch, or on main; the id of the snapshot."""
+        ...
+
+    def exchange(self, snapshot: int) -> None:
+        """Other bytes in a data file of a snapshot."""
+        ...
+
+    def lose(self, snapshot: int) -> None:
+        """A data file of a snapshot is deleted."""
+        ...
+
+    def again(self) -> None:
+        """Another table under the same name."""
+        ...
+
+
+class GatedInMemory:
+    def __init__(self) -> None:
+        self.tables: Any = MemoryGatedTable()
+        self.tables.commit("", to_main=True)
+
+    def commit(self, number: int, *, to_main: bool = False) -> int:
+        snapshot: int = self.tables.commit(f"good:{number}", to_main=to_main)
+        return snapshot
+
+    def exchange(self, snapshot: int) -> None:
+        self.tables.contents[snapshot] = "other"
+
+    def lose(self, snapshot: int) -> None:
+        del self.tables.parents[snapshot]
+
+    def again(self) -> None:
+        self.tables = MemoryGatedTable("0b")
+        self.tables.commit("", to_main=True)
+
+
+class GatedOnIceberg:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}")
+        self.catalog.create_namespace("sales")
+        self.make()
+        self.tables = IcebergBranches(lambda: self.catalog, identify, frozenset({"lake"}))
+
+    def make(self) -> None:
+        columns = pa.schema([("n", pa.int64())])
+        table = self.catalog.create_table("sales.orders", columns, properties={"format-version": "2"})
+        table.append(columns.empty_table())  # pyiceberg writes to no branch of a table without a snapshot
+
+    def commit(self, number: int, *, to_main: bool = False) -> int:
+        table = self.catalog.load_table("sales.orders")
+        current = table.metadata.current_snapshot_id
+        if not to_main and "audit" not in table.refs() and current is not None:
+            table.manage_snapshots().create_branch(current, "audit").commit()
+            table = self.catalog.load_table("sales.orders")
+        table.append(pa.table({"n": [number]}), branch="main" if to_main else "audit")
+        found = self.catalog.load_table("sales.orders").snapshot_by_name("main" if to_main else "audit")
+        assert found is not None
+        return found.snapshot_id
+
+    def exchange(self, snapshot: int) -> None:
+        self._data(snapshot).write_bytes(b"other")
+
+    def lose(self, snapshot: int) -> None:
+        self._data(snapshot).unlink()
+
+    def _data(self, snapshot: int) -> Path:
+        table = self.catalog.load_table("sales.orders")
+        *_, task = table.scan(snapshot_id=snapshot).plan_files()
+        return Path(task.file.file_path.removeprefix("file://"))
+
+    def again(self) -> None:
+        self.catalog.drop_table("sales.orders")
+        self.make()
+
+
+@pytest.fixture(params=["memory", "iceberg"])
+def gated(request: pytest.FixtureRequest, tmp_path: Path) -> GatedCatalog:
+    """The same suite for both."""
+    return GatedInMemory() if request.param == "memory" else GatedOnIceberg(tmp_path)
+
+
+def state(gated: GatedCatalog) -> Any:
+    return gated.tables.state(BRANCH)
+
+
+def test_a_snapshot_of_the_branch_becomes_main(gated: GatedCatalog) -> None:
+    """The first one, and one that is based on it; the branch stays."""
+    begin = state(gated).main
+    first, second = gated.commit(1), gated.commit(2)
+    before = state(gated)
+    gated.tables.set_main(BRANCH, before, first)
+    between = state(gated)
+    gated.tables.set_main(BRANCH, between, second)
+    after = state(gated)
+
+    assert (before.main, before.head, list(before.line(second))) == (begin, second, [second, first, begin])
+    assert (between.main, after.main, after.head) == (first, second, second)
+    assert (before.past, after.past) == ({begin}, {begin, first, second})
+
+
+def test_main_that_has_moved_since_it_was_read_stays(gated: GatedCatalog) -> None:
+    """Once, and once more."""
+    snapshot, before = gated.commit(1), state(gated)
+    foreign = gated.commit(2, to_main=True)
+    with pytest.raises(ConditionFailed):
+        gated.tables.set_main(BRANCH, before, snapshot)
+    assert state(gated).main == foreign
+    before = state(gated)
+    second = gated.commit(3, to_main=True)
+    with pytest.raises(ConditionFailed):
+        gated.tables.set_main(BRANCH, before, snapshot)
+
+    assert state(gated).main == second
+
+
+def test_another_table_of_the_name_stays(gated: GatedCatalog) -> None:
+    snapshot, before = gated.commit(1), state(gated)
+    with pytest.raises(ConditionFailed):
+        gated.tables.set_main(BRANCH, before, snapshot + 1)
+    gated.again()
+    other, now = gated.commit(2), state(gated)
+    with pytest.raises(ConditionFailed):
+        gated.tables.set_main(BRANCH, replace(before, main=now.main), other)
+
+    assert state(gated).main == now.main
+
+
+def test_files_are_what_they_were(gated: GatedCatalog) -> None:
+    """As often as they are asked for; of other bytes, or without one, they are not."""
+    first, second = gated.commit(1), gated.commit(2)
+    found = [gated.tables.files(BRANCH, each) for each in (first, second, first)]
+    gated.exchange(second)
+    changed = gated.tables.files(BRANCH, second)
+    gated.lose(second)
+
+    assert found[0] == found[2] != found[1]
+    assert changed is not None
+    assert changed != found[1]
+    assert gated.tables.files(BRANCH, second) is None
+    assert gated.tables.files(BRANCH, 99) is None
+
+
+def test_a_table_that_is_not_there(tmp_path: Path) -> None:
+    world = GatedOnIceberg(tmp_path)
+    world.catalog.drop_table("sales.orders")
+
+    assert (state(world), world.tables.files(BRANCH, 1)) == (None, None)
+
+
+def test_what_main_keeps_stays(tmp_path: Path) -> None:
+    """Ages of its snapshots are settings of the producer."""
+    world = GatedOnIceberg(tmp_path)
+    first = world.commit(1, to_main=True)
+    table = world.catalog.load_table("sales.orders")
+    kept = {"ref-name": "main", "type": "branch", "snapshot-id": first, "max-snapshot-age-ms": 7_000}
+    table.catalog.commit_table(table, (), (SetSnapshotRefUpdate.model_validate(kept),))
+    snapshot = world.commit(2)
+    world.tables.set_main(BRANCH, state(world), snapshot)
+    main = world.catalog.load_table("sales.orders").refs()["main"]
+
+    assert (main.snapshot_id, main.max_snapshot_age_ms) == (snapshot, 7_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("py-io-impl", "pyiceberg.io.pyarrow.PyArrowFileIO"),
+        ("write.py-location-provider.impl", "pyiceberg.table.locations.SimpleLocationProvider"),
+        ("write.metadata.path", ""),
+    ],
+)
+def test_a_table_chooses_no_code_and_no_place(tmp_path: Path, name: str, value: str) -> None:
+    """Of the function that commits to it."""
+    world = GatedOnIceberg(tmp_path)
+    world.commit(1)
+    table = world.catalog.load_table("sales.orders")
+    location = f"file://{tmp_path}/elsewhere"
+    table.transaction().set_properties({name: value or location}).commit_transaction()
+    with pytest.raises(PortError, match="table-refused"):
+        state(world)
+
+
+def test_deletes_are_files_of_a_snapshot(tmp_path: Path) -> None:
+    """Their bytes decide which rows it has."""
+    world = GatedOnIceberg(tmp_path)
+    world.commit(1, to_main=True)
+    table = world.catalog.load_table("sales.orders")
+    add_deletes(table, deleted_positions(table, 0), DataFileContent.POSITION_DELETES)
+    snapshot = state(world).main
+    before = world.tables.files(BRANCH, snapshot)
+    (place,) = (folder_of(table) / "data").glob("*-deletes.parquet")
+    place.write_bytes(b"others")
+
+    assert before is not None
+    assert before != world.tables.files(BRANCH, snapshot)
+    assert before.number == len(("list", "manifest of data", "manifest of deletes", "data", "deletes"))

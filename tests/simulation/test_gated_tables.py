@@ -1,0 +1,299 @@
+"""Snapshots of a gated table: exactly what was accepted becomes main, once, whatever fails, and whatever others do meanwhile."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+
+import pytest
+
+from lakegate.base.errors import PortError
+from lakegate.features.pull.snapshots.name_snapshots import named_snapshots
+from lakegate.gate.effects import ConcurrentUpdate, Effect, run
+from lakegate.gate.ports import Address
+from lakegate.gate.table import TableName
+from tests.decisions import recall
+from tests.simulation.environment import LANDING, LINE, PREFIX
+from tests.simulation.gated import GatedWorld
+from tests.simulation.invocations import Fault as InvocationFault
+from tests.simulation.invocations import Invocation
+from tests.simulation.stage import Fault
+from tests.simulation.test_recalls import FAULTS
+
+SCHEDULES = 3_000 if os.environ.get("LAKEGATE_FULL") else 60
+ERRORS = (PortError, ConcurrentUpdate)
+MOST_WORKERS = 3
+REPEATED = frozenset({Effect.LAND_PART, Effect.END_UPLOAD, Effect.KEEP_CURSOR})
+
+
+def begun(*contents: str) -> GatedWorld:
+    """A world with an accepted snapshot on main, and others on the branch that were judged."""
+    world = GatedWorld()
+    for content in contents:
+        world.table.commit(content)
+        world.look()
+        world.gate()
+    return world
+
+
+def reasons(world: GatedWorld) -> dict[int, str]:
+    """By snapshot, how its publication ended."""
+    rows = named_snapshots(world.env.dependencies)
+    keys = [each.key.name.partition("#")[2] for each in world.env.memory.table.scan(TableName.WORKLOADS)]
+    found = [rows.get(each) for each in keys if len(each) == 64]
+    return {
+        int(each.version.partition("/")[2]): each.published.reason or each.published.outcome.value
+        for each in found
+        if each.published is not None
+    }
+
+
+def test_an_accepted_snapshot_becomes_main_and_a_rejected_one_does_not() -> None:
+    """Nothing is visible before; the branch stays as it is."""
+    world = begun("good:1", "bad:2", "good:3")
+    assert world.table.main is None
+    followed = world.publish()
+
+    assert world.table.written == [(None, 1), (1, 3)]
+    assert (world.table.head, reasons(world)) == (3, {1: "PUBLISHED", 3: "PUBLISHED"})
+    assert [each.outcome.value for each in followed.ends] == ["PUBLISHED", "PUBLISHED"]
+
+
+def test_a_snapshot_is_one_delivery_however_often_its_branch_is_looked_at() -> None:
+    world = begun("good:1")
+    for _ in range(3):
+        world.look()
+        world.gate()
+    world.publish()
+    world.look()
+    world.gate()
+
+    assert (world.deliveries, world.table.written) == ({1: 1}, [(None, 1)])
+
+
+def test_what_is_on_the_branch_after_the_judged_snapshot_does_not_become_main() -> None:
+    world = begun("good:1")
+    world.table.commit("bad:2")
+    world.publish()
+
+    assert (world.table.main, world.table.head) == (1, 2)
+
+
+def _moved(world: GatedWorld) -> None:
+    world.table.commit("foreign", to_main=True)
+
+
+def _rolled_back(world: GatedWorld) -> None:
+    world.table.move(1)
+
+
+def _changed(world: GatedWorld) -> None:
+    world.table.contents[3] = "good:other"
+
+
+def _expired(world: GatedWorld) -> None:
+    del world.table.parents[3]
+
+
+def _replaced(world: GatedWorld) -> None:
+    world.table.uuid = "0b"
+
+
+def _dropped(world: GatedWorld) -> None:
+    world.table.uuid = None
+
+
+def _without_branch(world: GatedWorld) -> None:
+    world.table.head = None
+
+
+def _recalled(world: GatedWorld) -> None:
+    block = world.env.dependencies.ledger.blocks(LINE)[-1]
+    run(recall(world.env.dependencies, block.workload, "wrong"), world.env.dependencies.clock)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("act", "reason"),
+    [
+        (_moved, "main-moved"),
+        (_rolled_back, "main-moved"),
+        (_changed, "files-changed"),
+        (_expired, "snapshot-expired"),
+        (_replaced, "table-replaced"),
+        (_dropped, "table-missing"),
+        (_recalled, "not-current"),
+    ],
+)
+def test_a_snapshot_that_cannot_become_main_any_more_says_why(act: Callable[[GatedWorld], None], reason: str) -> None:
+    """It is listed with the dataset, and told; what is on main stays."""
+    world = begun("good:1", "good:2")
+    world.publish()
+    world.table.commit("good:3")
+    world.look()
+    world.gate()
+    act(world)
+    main = world.table.main
+    world.publish()
+    world.publish()
+
+    assert (world.table.main, reasons(world)[3]) == (main, reason)
+    (first, *_) = world.env.memory.pulls.get(LINE).ends
+    assert (first.outcome.value, first.reason, first.version) == ("FAILED", reason, "0a/3")
+    told = [each for each in world.env.memory.messages.values() if each.kind == "pull"]
+    assert len(told) == 1
+
+
+def test_a_branch_that_others_have_overtaken_is_not_judged_until_it_begins_anew() -> None:
+    """Its newest snapshot could not become main."""
+    world = begun("good:1")
+    world.publish()
+    world.table.commit("good:2")
+    world.table.commit("foreign", to_main=True)
+    world.look()
+    world.gate()
+    assert (world.deliveries, world.env.memory.pulls.get(LINE).ends[0].reason) == ({1: 1}, "main-moved")
+    told = [each for each in world.env.memory.messages.values() if each.kind == "pull"]
+    snapshot = world.table.rebase("good:4")
+    world.look()
+    world.gate()
+    world.publish()
+
+    assert world.table.main == snapshot
+    assert len(told) == 1
+    assert {each.reason for each in world.env.memory.pulls.get(LINE).ends} == {""}
+
+
+@pytest.mark.parametrize(("act", "reason"), [(_dropped, "table-missing"), (_without_branch, "branch-missing")])
+def test_a_branch_that_is_not_there_is_listed_until_it_is(act: Callable[[GatedWorld], None], reason: str) -> None:
+    """Once, however often it is looked for. A branch may be dropped when it is done with: that is no failure."""
+    world = begun("good:1")
+    world.publish()
+    act(world)
+    world.look()
+    listed = [(each.outcome.value, each.reason) for each in world.env.memory.pulls.get(LINE).ends]
+    told = [each for each in world.env.memory.messages.values() if each.kind == "pull"]
+    world.table.uuid = "0a"
+    world.table.commit("good:2")
+    world.look()
+
+    outcome = "UNCHANGED" if act is _without_branch else "FAILED"
+    assert listed == [(outcome, reason), ("PUBLISHED", "")]
+    assert len(told) == (outcome == "FAILED")
+    assert {each.reason for each in world.env.memory.pulls.get(LINE).ends} == {""}
+
+
+def test_main_that_moved_on_along_the_branch_is_no_obstacle() -> None:
+    """Both were judged while neither was main."""
+    world = begun("good:1", "good:2")
+    world.publish()
+
+    assert world.table.written == [(None, 1), (1, 2)]
+
+
+def test_an_object_that_only_says_it_is_a_snapshot_publishes_nothing() -> None:
+    """The producer knows the footer of what was judged, or can guess it: the bytes are others."""
+    world = GatedWorld()
+    world.table.commit("good:1")
+    world.look()
+    objects = world.env.memory.objects
+    (landed,) = objects.versions(LANDING, PREFIX).versions
+    body = objects.read(Address(LANDING, landed.key, landed.version))
+    objects.delete(Address(LANDING, landed.key, landed.version))
+    world.forge(body, "a")
+    world.gate()
+    followed = world.publish()
+
+    assert (world.table.main, followed.ends) == (None, [])
+
+
+def test_files_that_change_while_they_are_read_are_read_again() -> None:
+    world = GatedWorld()
+    world.table.commit("bad:1")
+
+    def once() -> None:
+        world.table.contents[1] = "good:1"
+        world.meanwhile = int
+
+    world.meanwhile = once
+    for _ in range(4):
+        world.look()
+    world.gate()
+    world.publish()
+
+    assert (world.table.main, world.judged) == (1, {1: "good:1"})
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("meanwhile", ["nothing", "others", "branch", "main", "back", "files"])
+def test_a_publication_is_whole_or_not_at_all_and_happens_once(fault: Fault, meanwhile: str) -> None:
+    """With any fault at any effect, before which another worker follows, the branch goes on, main moves, or files change."""
+
+    def ready() -> GatedWorld:
+        world = begun("good:1")
+        world.publish()
+        world.table.commit("good:2")
+        world.look()
+        world.gate()
+        return world
+
+    effects = ready().tries()
+    for at in range(effects):
+        world = ready()
+        acts: dict[str, Callable[[], object]] = {
+            "nothing": int,
+            "others": world.tries,
+            "branch": lambda world=world: world.table.commit("bad:3"),
+            "main": lambda world=world: world.table.commit("foreign", to_main=True),
+            "back": lambda world=world: world.table.move(1),
+            "files": lambda world=world: world.table.contents.update({2: "bad:2"}) if world.table.main == 1 else 0,
+        }
+        world.tries(at, fault, acts[meanwhile])
+        for _ in range(2):
+            world.tries()
+            world.table.move(1) if meanwhile == "back" else None
+        world.publish()
+        assert 2 in reasons(world)
+        if meanwhile in {"nothing", "others", "branch"}:
+            assert (world.table.main, world.table.written) == (2, [(None, 1), (1, 2)])
+
+
+ACTS: dict[str, Callable[[GatedWorld, random.Random], object]] = {
+    "commit": lambda world, choose: world.table.commit(f"{choose.choice(['good', 'good', 'bad'])}:{world.table.made}"),
+    "foreign": lambda world, _: world.table.commit("foreign", to_main=True),
+    "rebase": lambda world, _: world.table.rebase(f"good:{world.table.made}"),
+    "back": lambda world, choose: world.table.move(choose.choice(world.table.past)) if world.table.past else None,
+    "time": lambda world, choose: world.env.memory.clock.sleep(choose.choice([60, 330, 1_500])),
+    "gate": lambda world, _: world.gate(),
+}
+OFTEN = {"commit": 4, "foreign": 1, "rebase": 1, "back": 1, "time": 4, "gate": 4, "begin": 8, "work": 30}
+
+
+@pytest.mark.parametrize("seed", range(SCHEDULES))
+def test_random_schedules(seed: int) -> None:
+    """Ticks and followers interleave with faults, while the producer commits, others move main, and files change."""
+    choose, world = random.Random(seed), GatedWorld()
+    workers = list[Invocation]()
+    for act in choose.choices(list(OFTEN), list(OFTEN.values()), k=80):
+        if act == "begin" and len(workers) < MOST_WORKERS:
+            steps = world.delivers() if choose.random() < 0.5 else world.publishes()
+            workers += [each] if (each := Invocation(steps, REPEATED, ERRORS)).call else []
+        elif act == "work" and workers:
+            worker = choose.choice(workers)
+            if not worker.advance(choose.choice(list(InvocationFault)) if choose.random() < 0.1 else None):
+                workers.remove(worker)
+        elif act in ACTS:
+            ACTS[act](world, choose)
+        world.holds()
+    for worker in workers:
+        worker.steps.close()
+    for _ in range(2):
+        world.env.memory.clock.sleep(1_500)
+        world.look()
+        world.gate()
+        world.publish()
+    ends = reasons(world)
+    assert all(each in ends for each in world.accepted()), "an accepted snapshot has no end"
+    published = {each for each, end in ends.items() if end == "PUBLISHED"}
+    assert {each for _, each in world.table.written} <= published
+    assert published <= {each for snapshot in world.table.past for each in world.line(snapshot)}
