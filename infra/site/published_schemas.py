@@ -104,6 +104,7 @@ BETWEEN_MEMBERS: Final[dict[str, dict[str, Json]]] = {
             _event("failed", height=NULL, verdict=NULL, cause=TEXT),
             _event("gone", height=NULL, verdict={"enum": [None, "rejected"]}),
             _event("awaiting", line=TEXT, height=NULL, contract_version=TEXT, verdict=ACCEPTED),
+            _event("passing", line=TEXT, height=NULL, contract_version=TEXT, verdict=TEXT),
         ]
     },
     "line-event": {"allOf": [_body_of(kind, cls) for kind, cls in BODIES.items()]},

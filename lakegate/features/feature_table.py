@@ -81,7 +81,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("proposals", "decline", "lakegate.features.proposals.proposal:decline_version"),
     ("proposals", "withdraw", "lakegate.features.proposals.proposal:propose_withdrawal"),
     ("published plans", "external_validators", "lakegate.features.external_validators.external_rules:IN_PLANS"),
-    ("published plans", "workflows", "lakegate.features.workflows.workflow_document:IN_PLANS"),
+    ("published plans", "workflows", "lakegate.features.workflows.published_workflows:IN_PLANS"),
     ("publishers", "iceberg", "lakegate.features.tables.table_publisher:PUBLISHER"),
     ("publishers", "parquet", "lakegate.features.odf.odf_publisher:PUBLISHER"),
     ("queues", "named", "lakegate.features.pull.naming_messages:refusal"),

@@ -61,11 +61,19 @@ class Expected(NamedTuple):
 
     state: State
     attempt: int
+    passed: int = 0
+    """The number of own states of its workflow that it has entered: with it, what is expected never comes again."""
+
+    @classmethod
+    def of(cls, workload: Workload) -> Expected:
+        """What a row says that was read."""
+        return cls(workload.state, workload.attempt, len(workload.passed))
 
 
 def fenced(expected: Expected) -> Condition:
-    """State and attempt of a row are what its writer read."""
-    return AllOf(Equals("state", str(expected.state)), Equals("attempt", expected.attempt))
+    """State, attempt and number of own states of a row are what its writer read."""
+    passed = (Equals("passed", expected.passed),) if expected.passed else ()
+    return AllOf(Equals("state", str(expected.state)), Equals("attempt", expected.attempt), *passed)
 
 
 class RowConditions(Protocol):

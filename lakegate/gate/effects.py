@@ -55,6 +55,7 @@ class Effect(StrEnum):
     ASK = "ask a person for approval"
     ANSWER = "store the answer of a person"
     SCHEDULE = "keep until its time what was judged"
+    ENTER_STATE = "enter a state of a workflow's own that is left at once"
     DECIDE = "decide"
     COPY = "copy to the destination"
     RESERVE_COMMIT = "reserve a time for the commit to a busy chain"

@@ -12,7 +12,7 @@ from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256,
 from lakegate.base.timestamps import Moment
 from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.delivery.delivery_row import Anomaly, FailureCause, Waiver, Workload
-from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.protocol import JUDGED_STATES, State
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ports import Message
 from lakegate.plan.billed_cost import Amount, BilledCost
@@ -21,7 +21,7 @@ from lakegate.verdict.check_status import Status
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
 
-TOLD = ("published", "quarantined", "failed", "gone", "awaiting")
+TOLD = ("published", "quarantined", "failed", "gone", "awaiting", "passing")
 """The states of which there are events."""
 
 
@@ -72,6 +72,8 @@ class EventBody:
     """Of an accepted delivery the heights of those in whose place it comes; absent for none."""
     anomalies: Annotated[tuple[Anomaly, ...], Bounds(1)] = omit_default(())
     """What is unusual of a published delivery, by the last ones of its dataset; absent where nothing is."""
+    workflow_state: str = omit_default("")
+    """The state of its workflow's own that a delivery is in; absent where it is in none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +181,16 @@ def message(
         waiver=workload.waiver if workload.state is State.PUBLISHED else None,
         supersedes=supersedes,
         anomalies=workload.anomalies,
+        workflow_state=workload.passed[-1] if workload.passed and workload.state in JUDGED_STATES else "",
     )
     kind = workload.state.lower()
     return Message(message_id(workload), workload.id, kind, json.dumps(encode(body), sort_keys=True), dependencies.now)
 
 
 def message_id(workload: Workload) -> str:
-    """The id of the message about a workload: no two that are told of have the same state and attempt."""
-    return f"{workload.id}:{workload.state.lower()}:{workload.attempt}"
+    """The id of the message about a workload: no two that are told of have the same state, attempt and number of own states."""
+    passed = f":{len(workload.passed)}" if workload.passed and workload.state in JUDGED_STATES else ""
+    return f"{workload.id}:{workload.state.lower()}:{workload.attempt}{passed}"
 
 
 def _since(judging_time: str, now: datetime) -> float:

@@ -8,7 +8,7 @@ that of the command and of the transition over HTTP; when it is legal and what c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
@@ -150,6 +150,9 @@ class ApprovalContent:
     """The attempt that was judged."""
     verdict: Accepted
     """Of the judgement."""
+    _: KW_ONLY
+    workflow_state: str = omit_default("")
+    """The state of its workflow's own in which it was asked about; absent where its workflow has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,3 +252,34 @@ PERSON_DECISIONS: Final[Mapping[str, PersonDecision]] = {
     ),
 }
 """By name, in the order in which texts list them."""
+
+
+# ---- Two people ----
+
+
+IDENTITY_CENTER: Final = "AWSReservedSSO_"
+"""Beginning of the roles whose sessions IAM Identity Center names after its users; nobody else can make such a role."""
+OF_PERSON: Final = "="
+"""Between a token, which contains none, and the ARN of the person who has it."""
+OF_SYSTEM: Final = "callback:"
+"""Before the channel by whose token another system has answered."""
+
+
+def not_apart(one: str, other: str) -> str | None:
+    """The reason why two callers may be one person; None: they are two, empty: they are the same.
+
+    Sessions of a role are one person, because its holder chooses their names, but those of IAM Identity Center, which are
+    the users' names. A token is compared by the person who has it; one that names none cannot be compared with an ARN.
+    Another system, which called back, is no person, and two of them are two.
+    """
+    one, other = (each if each.startswith("arn:") else each.partition(OF_PERSON)[2] or each for each in (one, other))
+    if one == other:
+        return ""
+    if OF_SYSTEM in {one[: len(OF_SYSTEM)], other[: len(OF_SYSTEM)]}:
+        return None
+    if one.startswith("arn:") != other.startswith("arn:"):
+        return f", and {other} may be the same person, because a token and an ARN cannot be compared"
+    role, _, _ = one.rpartition("/")
+    if ":assumed-role/" in one and role == other.rpartition("/")[0] and f"/{IDENTITY_CENTER}" not in role:
+        return f", and {other} is a session of the same role, whose holder chooses the names of its sessions"
+    return None

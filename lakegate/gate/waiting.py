@@ -33,6 +33,8 @@ def waiting_of(turn: DeliveryTurn) -> Waiting | None:  # noqa: PLR0911 - one for
             return Waiting(WaitsFor.DATASET, row.held)
         case State.AWAITING:
             return _until(row.deadline, WaitsFor.APPROVAL)
+        case State.SCHEDULED if row.passed:
+            return _until(row.deadline, WaitsFor.STATE, row.own_state)
         case State.SCHEDULED:
             return _until(row.deadline, WaitsFor.DATE)
         case State.RECEIVED if row.completed_by and row.parts is None:

@@ -33,7 +33,7 @@ from lakegate.gate.delivery.delivery_row import (
     replay_id,
 )
 from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload, Delivery, first_of_content, places_of
-from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
+from lakegate.gate.delivery.protocol import JUDGED_STATES, PASSIVE_STATES, State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
@@ -76,6 +76,7 @@ STANDING = {
     State.AWAITING: "waiting for approval",
     State.ANSWERED: "answered by a person, being decided",
     State.SCHEDULED: "judged, to be published",
+    State.PASSING: "judged, passing its workflow",
     State.DECIDED: "decided, being moved to its destination",
     State.PUBLISHED: "published",
     State.QUARANTINED: "quarantined",
@@ -253,6 +254,8 @@ class DeliveryStatus:
     """The delivery that is in its place now; absent where none is."""
     archived: bool = field(default=False, kw_only=True, metadata={OMITTED: True})
     """Whether its row has left the table for the lake: a finished delivery of long ago."""
+    workflow_state: str | None = field(default=None, kw_only=True, metadata={OMITTED: True})
+    """The state of its workflow's own that it is in; absent where it is in none."""
     waits: Waiting | None = field(default=None, kw_only=True, metadata={OMITTED: True})
     """Absent where nothing is left to be done by itself."""
     standing: str = field(default="", kw_only=True, metadata=UNWRITTEN)
@@ -320,7 +323,8 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
         awaiting=select_fields(AwaitedAnswer, candidate, until=row.deadline)
         if candidate and row.deadline and state is State.AWAITING
         else None,
-        publish_at=row.deadline if state is State.SCHEDULED else None,
+        publish_at=row.deadline if state is State.SCHEDULED and not row.passed else None,
+        workflow_state=row.passed[-1] if row.passed and state in JUDGED_STATES else None,
         replayed_by=again and again.id,
         waiver=waiver
         and select_fields(WaiverOfDelivery, waiver, expired=waiver.has_expired(dependencies.now.isoformat())),

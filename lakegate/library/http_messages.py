@@ -437,6 +437,7 @@ STATUSES: Final[Mapping[State, str]] = {
     State.AWAITING: "AwaitingApproval",
     State.ANSWERED: "RuntimeValidationInProgress",
     State.SCHEDULED: "Scheduled",
+    State.PASSING: "RuntimeValidationInProgress",
     State.DECIDED: "RuntimeValidationInProgress",
     State.PUBLISHED: "Accepted",
     State.QUARANTINED: "Rejected",

@@ -209,6 +209,8 @@ def _of_forms(plan: Plan, measurements: list[Measurement]) -> Iterator[Cause]:
 DUPLICATE: Final = "duplicate-content"
 WAIVER_EXPIRED: Final = "waiver-expired"
 APPROVAL_EXPIRED: Final = "approval-expired"
+WORKFLOW_REJECTS: Final = "workflow"
+"""The code of a rejection by a state of its workflow: followed by what was observed, and by the name of the state."""
 CODES: Final = {
     "unrouted": "no route covers this key: ask for one, or upload below a prefix that `lakegate route list` shows",
     "contract-retired": "the contract version or its line is retired: deliver under a newer line",
@@ -218,6 +220,7 @@ CODES: Final = {
     DUPLICATE: "the very same content was accepted before",
     WAIVER_EXPIRED: "the waiver was over before the delivery was taken in; what follows is why it had been rejected",
     APPROVAL_EXPIRED: "it was judged and waited for approval, and nobody answered in time: replay it to ask again",
+    WORKFLOW_REJECTS: "a state of its workflow rejected what the rules accept: `lakegate workflow list` shows the workflow",
 }
 """By code."""
 OF_PERSON: Final = re.compile(r"[a-z]+: .*[( ]by (arn:|https://|callback:)[!-~]+\)")

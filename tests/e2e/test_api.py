@@ -25,7 +25,7 @@ from lakegate.base.errors import SetUpError
 from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
 from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
-from lakegate.features.workflows.workflow_document import publish_workflow
+from lakegate.features.workflows.published_workflows import publish_workflow
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of

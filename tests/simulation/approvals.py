@@ -10,9 +10,11 @@ from datetime import datetime, timedelta
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import Record
+from lakegate.plan.planned_workflow import PlannedWorkflow
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.cancellations import is_cancelled
 from tests.simulation.environment import Environment
+from tests.simulation.own_states import broken_by_machine
 
 ASKED: frozenset[str] = frozenset()
 """The verdicts for which the workflow under test asks a person: none in `push`."""
@@ -22,22 +24,33 @@ DATED: frozenset[str] = frozenset()
 """The verdicts that wait for a date, and `approved`: none in `push`."""
 PUBLISH_AT, DELAY_HOURS = "", 0
 """That date, as a workflow has it."""
+MACHINE: PlannedWorkflow | None = None
+"""The workflow under test, if it has states of its own."""
 PEOPLE = frozenset({ALICE, BOB})
 """Who answers without a token."""
 KEPT = timedelta(days=45)
 """A staged copy, by the bucket (docs/architecture.md)."""
 ACCEPTED = frozenset({"accepted", "accepted_with_warnings"})
 WAITING = frozenset({State.AWAITING, State.ANSWERED})
-PASSIVE = WAITING | {State.SCHEDULED}
+PASSIVE = WAITING | {State.SCHEDULED, State.PASSING}
 
 
 def broken_by_answer(
     env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record]
 ) -> Iterator[tuple[str, str]]:
     """What is wrong about a change of state, with the promise that it breaks."""
-    now = env.memory.clock.now()
     if row.state is State.DECIDED and is_cancelled(row):  # tests/simulation/cancellations.py has what that promises
         return
+    if MACHINE is not None:
+        yield from _by_machine(MACHINE, env, before, row, recorded)
+    else:
+        yield from _by_states(env, before, row, recorded)
+
+
+def _by_states(
+    env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record]
+) -> Iterator[tuple[str, str]]:
+    now = env.memory.clock.now()
     if before.state is State.VALIDATING and row.state is State.DECIDED:
         if row.decision is not None and row.decision.verdict in ASKED:
             yield "P2", "a delivery was decided accepted, and nobody was asked"
@@ -53,6 +66,17 @@ def broken_by_answer(
         yield from _asked(env, row)
     elif before.state in WAITING:
         yield from _decided(before, row, now)
+
+
+def _by_machine(
+    machine: PlannedWorkflow, env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record]
+) -> Iterator[tuple[str, str]]:
+    yield from broken_by_machine(machine, env, before, row)
+    where = [str(len(before.passed))] if before.passed else []
+    if row.state is State.ANSWERED:
+        yield from _answered(env, before, row, recorded, *where)
+    elif before.state is State.SCHEDULED and row.answer != before.answer and row.state is State.DECIDED:
+        yield from _withdrawn(env, before, row, recorded, *where)
 
 
 def _scheduled(before: Workload, row: Workload, now: datetime) -> Iterator[tuple[str, str]]:
@@ -99,9 +123,9 @@ def _asked(env: Environment, row: Workload) -> Iterator[tuple[str, str]]:
 
 
 def _answered(
-    env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record]
+    env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record], *where: str
 ) -> Iterator[tuple[str, str]]:
-    yield from _given(env, before, row, recorded)
+    yield from _given(env, before, row, recorded, *where)
     if before.answer is not None:
         yield "P2", "an answer counts that came after another one"
 
@@ -118,16 +142,17 @@ def _given(
         yield "P3", "an answer is not recorded with its caller"
     if before.deadline is None or datetime.fromisoformat(answer.at) >= before.deadline:
         yield "P2", "an answer counts that came after the end"
-    if where and answer.actor.startswith("callback:"):
+    if State.SCHEDULED in where and answer.actor.startswith("callback:"):
         yield "P2", "a token withdraws what waits for its date"
     tokens = env.memory.callbacks.values()
-    sent = {f"callback:{each.channel}" for each in tokens if each[:2] == (row.id, row.attempt)}
+    asked = (row.id, row.attempt, len(row.passed))
+    sent = {f"callback:{each.channel}" for each in tokens if (*each[:2], each.passed) == asked}
     if answer.actor not in PEOPLE | sent:
         yield "P2", "an answer counts of who has no token for it"
 
 
 def _withdrawn(
-    env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record]
+    env: Environment, before: Workload, row: Workload, recorded: Mapping[str, Record], *where: str
 ) -> Iterator[tuple[str, str]]:
     """A person declines what waits for its date: the only answer that counts then, also after an approval."""
     assert row.decision is not None
@@ -135,7 +160,7 @@ def _withdrawn(
     if row.answer is None or row.answer.approved:
         yield "P2", "what waits for its date is approved once more"
         return
-    yield from _given(env, before, row, recorded, "SCHEDULED")
+    yield from _given(env, before, row, recorded, "SCHEDULED", *where)
     if row.decision.verdict in ACCEPTED or not declined_rightly(row):
         yield "P2", "what was withdrawn is accepted, or does not say why it is rejected"
     if row.decision.reasons[1:] != before.candidate.reasons:
@@ -162,18 +187,22 @@ def broken_by_state(env: Environment, before: Workload, row: Workload) -> Iterat
     """What is wrong about a row that waits, or was answered."""
     if row.state in PASSIVE and row.id in env.memory.contents.values():
         yield "P2", "content is claimed before a person has approved"
-    if row.state is before.state is State.SCHEDULED and row.deadline != before.deadline:
+    is_same = (row.state, row.passed) == (before.state, before.passed)
+    if is_same and row.state is State.SCHEDULED and row.deadline != before.deadline:
         yield "P2", "the date of a delivery was moved"
     if row.state in PASSIVE and row.decision is not None:
         yield "P2", "a delivery that waits is decided"
     is_withdrawn = row.state is State.DECIDED and (before.state is State.SCHEDULED or is_cancelled(row))
-    if before.answer is not None and row.answer != before.answer and not is_withdrawn:
+    is_kept = row.state is State.AWAITING and row.approvals == (*before.approvals, before.answer)
+    if before.answer is not None and row.answer != before.answer and not is_withdrawn and not is_kept:
         yield "P6", "an answer was changed"
 
 
 def declined_rightly(row: Workload) -> bool:
     """Whether a person declined the delivery, or nobody answered, and it says so."""
     first = row.decision.reasons[0] if row.decision and row.decision.reasons else ""
+    if MACHINE is not None and first.startswith("workflow: "):
+        return True
     if row.answer is None:
         return first == "approval-expired" and bool(row.deadline)
     return not row.answer.approved and first == f"declined: {row.answer.reason} (by {row.answer.actor})"

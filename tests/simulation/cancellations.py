@@ -16,7 +16,7 @@ from tests.simulation.environment import Environment
 PEOPLE = frozenset({ALICE, BOB})
 UNJUDGED = frozenset({State.RECEIVED, State.HELD, State.STAGED, State.SUBMITTING})
 """States that lead to a decision only by a person."""
-OPEN = UNJUDGED | {State.PINNED, State.VALIDATING, State.AWAITING, State.ANSWERED, State.SCHEDULED}
+OPEN = UNJUDGED | {State.PINNED, State.VALIDATING, State.AWAITING, State.ANSWERED, State.SCHEDULED, State.PASSING}
 
 
 def is_cancelled(row: Workload) -> bool:

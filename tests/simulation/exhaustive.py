@@ -14,6 +14,7 @@ from lakegate.gate.delivery_store import Pause
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import UNSIGNED
 from lakegate.gate.sweep import sweep
+from lakegate.plan.planned_workflow import PlannedState, PlannedTransition, PlannedWorkflow
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, TIMING, Environment, Upload
 from tests.simulation.lifecycle import begin, command
@@ -24,6 +25,26 @@ from tests.simulation.typed import with_typed_files
 from tests.simulation.workflows import ASKING, DATED, waiting
 
 KEY = f"{PREFIX}day.csv"
+ASKING_TWICE = PlannedWorkflow(
+    "twice@1.0.0",
+    ATTEMPTS,
+    (
+        *(PlannedTransition("VALIDATING", each, "told") for each in ("accepted", "accepted_with_warnings")),
+        PlannedTransition("told", "done", "first"),
+        PlannedTransition("first", "approved", "second"),
+        PlannedTransition("first", "expired", "first"),
+        PlannedTransition("first", "declined", "ended"),
+        PlannedTransition("second", "approved", "PUBLISHED"),
+        PlannedTransition("ended", "done", "QUARANTINED"),
+    ),
+    states=(
+        PlannedState("told", "notify"),
+        PlannedState("first", "ask", 2),
+        PlannedState("second", "ask", another=False),
+        PlannedState("ended", "notify"),
+    ),
+)
+"""A notice, two questions, of which the first is asked once more, and a notice of what was declined."""
 OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS, Effect.NOTE_ARRIVAL}
 """Effects of deliveries of several objects, which tests/simulation/parts.py plays."""
 OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.RESUME}
@@ -103,6 +124,8 @@ class Scenario:
     """
     dated: bool = False
     """Whether the workflow publishes at a time."""
+    machine: PlannedWorkflow | None = None
+    """A workflow with states of its own."""
     typed: bool = False
     """Whether accepted rows are published as typed files, too."""
     cancelled: Effect | None = None
@@ -205,6 +228,9 @@ MORE = (
     Scenario("started at its time", b"good:1", "PUBLISHED", beside=(b"good:2",), waits=True),
     Scenario("started again at its time", b"good:1", "PUBLISHED", (Ending.FAILED,), waits=True),
     Scenario("declined", b"good:1", "QUARANTINED", answers="decline"),
+    Scenario("own states", b"good:1", "PUBLISHED", answers="approve", machine=ASKING_TWICE),
+    Scenario("own states declined", b"split:12", "QUARANTINED", answers="decline", machine=ASKING_TWICE),
+    Scenario("own states unanswered", b"good:1", "QUARANTINED", answers="silence", machine=ASKING_TWICE),
     Scenario("withdrawn before its time", b"good:1", "QUARANTINED", answers="decline", dated=True),
     Scenario("withdrawn after an approval", b"split:12", "QUARANTINED", answers="withdraw", dated=True),
     Scenario("nobody answers", b"good:1", "QUARANTINED", answers="silence"),
@@ -304,7 +330,7 @@ def _again(scenario: Scenario, planned: tuple[Planned, ...]) -> Played:
 
 
 def _played(scenario: Scenario, planned: tuple[Planned, ...], trace: list[str] | None) -> Played:
-    workflow = DATED if scenario.dated else ASKING if scenario.answers else None
+    workflow = scenario.machine or (DATED if scenario.dated else ASKING if scenario.answers else None)
     with waiting(workflow) if workflow else nullcontext(), with_typed_files() if scenario.typed else nullcontext():
         return _played_out(scenario, planned, trace)
 

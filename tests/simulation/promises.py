@@ -20,6 +20,7 @@ from lakegate.gate.ports import JobState, is_invocation
 from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.identity import ALICE
 from tests.fakes.objects import Stored
+from tests.simulation import approvals, own_states
 from tests.simulation.approvals import broken_by_answer, broken_by_state, declined_rightly
 from tests.simulation.cancellations import broken_by_cancellation, cancelled_workloads, is_cancelled
 from tests.simulation.contract import ACCEPTED, block_digest, read_json, record_digest, truth
@@ -289,7 +290,7 @@ class Promises:
             self.rows[identity] = row
             if row.staged is not None:
                 self.staged.setdefault(identity, set()).add(row.staged.version)
-            self.marks[identity] = hash((id(row.state), row.attempt, row.due_at is None))
+            self.marks[identity] = hash((id(row.state), row.attempt, row.passed, row.due_at is None))
             if before is None:
                 self._began(row)
             else:
@@ -341,8 +342,9 @@ class Promises:
             raise Violation("P6", "a worker moved a workload whose lease it was refused")
         if row.attempt < before.attempt:
             raise Violation("P6", f"attempt {before.attempt} became {row.attempt}")
-        if row.state is not before.state or row.attempt != before.attempt:
-            if (before.state, row.state) not in STEPS:
+        if (row.state, row.attempt, row.passed) != (before.state, before.attempt, before.passed):
+            own = own_states.STEPS if approvals.MACHINE is not None else set()
+            if (before.state, row.state) not in STEPS | own:
                 raise Violation("P6", f"{before.state} became {row.state}")
             self.taken.add((before.state, row.state))
             self._paused(before, row)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from operator import attrgetter
 
 from lakegate.base.errors import AccessDenied, Archived
@@ -23,6 +24,7 @@ from tests.simulation.cancellations import OPEN
 from tests.simulation.choices import Choices
 from tests.simulation.environment import ALONE, BATCHES, LAKE, LANDING, PREFIX, SIGNED, Environment
 from tests.simulation.lifecycle import BEGINNINGS, COMMANDS, begin, command
+from tests.simulation.own_states import WAITING
 from tests.simulation.promises import Violation
 from tests.simulation.sliced_acts import BODIES as SLICED_BODIES
 from tests.simulation.sliced_acts import mark, rebuild, slicing
@@ -52,6 +54,8 @@ ENDINGS = tuple(Ending)
 EFFECT_OF = attrgetter("call.effect")
 CHANNEL = "webhook:lakegate-channel-erp"
 FAULT_SHARE, LOSS_SHARE, TURNS = 0.07, 0.12, 120
+MOST_WAITS = 60
+"""Rounds of a month in which something waits: more than all entries of a machine that a test makes."""
 
 
 @dataclass(slots=True)
@@ -105,7 +109,7 @@ def _run(choices: Choices, trace: list[str] | None, *, is_sliced: bool, is_cance
             _withdraw(stage, choices)
             stage.resume()
             sweeps = max(sweeps, settle(stage))
-        if any(map(_waits, _rows(stage))):
+        for _ in _rounds_of_waits(stage):
             calm = False
             for _ in range(choices.pick(4)):
                 _answer(stage, choices)
@@ -119,6 +123,16 @@ def _run(choices: Choices, trace: list[str] | None, *, is_sliced: bool, is_cance
         if is_last or not _goes_on(stage, choices):
             break
     return Ran(env.effects, stage.faults, sweeps, states, stage.promises.taken)
+
+
+def _rounds_of_waits(stage: Stage) -> Iterator[int]:
+    """A round as long as something waits: with states of a workflow's own, one wait may follow another."""
+    for waited in count():
+        if not any(map(_waits, _rows(stage))):
+            return
+        if waited > MOST_WAITS:
+            raise Violation("P4", "a delivery waits again and again")
+        yield waited
 
 
 def _goes_on(stage: Stage, choices: Choices) -> bool:
@@ -272,7 +286,7 @@ def _rows(stage: Stage) -> list[Workload]:
 
 
 def _waits(row: Workload) -> bool:
-    return row.state in {State.AWAITING, State.ANSWERED, State.SCHEDULED}
+    return row.state in WAITING
 
 
 def _answer(stage: Stage, choices: Choices) -> None:
@@ -288,14 +302,18 @@ def _answer(stage: Stage, choices: Choices) -> None:
 def _call_back(stage: Stage, row: Workload, reason: str | None) -> bool:
     """By the token of what waits, which is sent meanwhile, else by one of another delivery, or of an earlier attempt."""
     if row.state is State.AWAITING and row.deadline is not None:
-        token = CallbackToken(row.id, row.attempt, CHANNEL, row.deadline)
-        digest = hashlib.sha256(f"{row.id} {row.attempt}".encode()).hexdigest()
-        Callbacks(stage.env.memory.table).keep(digest, token)
-    made = [f"{each.workload} {each.attempt}" for each in stage.env.memory.callbacks.values()]
+        token = CallbackToken(row.id, row.attempt, CHANNEL, row.deadline, len(row.passed))
+        Callbacks(stage.env.memory.table).keep(hashlib.sha256(_text(token).encode()).hexdigest(), token)
+    made = list(map(_text, stage.env.memory.callbacks.values()))
     own = [each for each in made if each.startswith(row.id)] or made
     if own:
-        stage.call_back(row.id, own[0], reason)
+        stage.call_back(row.id, own[-1 if row.passed else 0], reason)
     return bool(own)
+
+
+def _text(token: CallbackToken) -> str:
+    passed = f" {token.passed}" if token.passed else ""
+    return f"{token.workload} {token.attempt}{passed}"
 
 
 def _cancel(stage: Stage, choices: Choices) -> None:

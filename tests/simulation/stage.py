@@ -35,6 +35,7 @@ from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
 from tests.decisions import approve, cancel, decline, replay, waive
 from tests.fakes.identity import ALICE, MemoryIdentity
+from tests.simulation import own_states
 from tests.simulation.cancellations import is_cancelled
 from tests.simulation.environment import Environment
 from tests.simulation.final_promises import kept_in_the_end
@@ -73,7 +74,7 @@ CONTENDED = frozenset(Effect) - {
 
 DAY = 24 * 60
 """Minutes."""
-COPIED = frozenset({State.VALIDATING, State.AWAITING, State.ANSWERED, State.SCHEDULED, State.DECIDED})
+COPIED = frozenset({State.VALIDATING, *own_states.WAITING, State.DECIDED})
 """States in which a staged copy is what is copied to its destination next."""
 OF_HELD = frozenset({Effect.PIN, Effect.FAIL, Effect.VANISH, Effect.SETTLE})
 """Effects by which what is held leaves that state."""

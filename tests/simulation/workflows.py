@@ -74,6 +74,7 @@ def following(workflow: PlannedWorkflow) -> Iterator[None]:
         patch.setattr(approvals, "DATED", dated)
         patch.setattr(approvals, "PUBLISH_AT", workflow.publish_at)
         patch.setattr(approvals, "DELAY_HOURS", workflow.delay_hours)
+        patch.setattr(approvals, "MACHINE", workflow if workflow.states else None)
         patch.setattr(approvals, "WAIT", timedelta(days=workflow.wait_days))
         for module in (promises, final_promises):
             patch.setattr(module, "ATTEMPTS", workflow.attempts)

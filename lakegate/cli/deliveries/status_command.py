@@ -87,6 +87,7 @@ WAITS: Final[Mapping[WaitsFor, str]] = {
     WaitsFor.VALIDATORS: f"for its validators, until {{until}} at the latest: {CANCELS}",
     WaitsFor.APPROVAL: "for approval until {until}: lakegate approve {own}, or lakegate decline {own}",
     WaitsFor.DATE: "to be published at {until}, unless: lakegate decline {own}",
+    WaitsFor.STATE: "in {whom} until {until}, unless: lakegate decline {own}",
     WaitsFor.WORKER: "for the worker that has it; from {until} on another one carries it on",
 }
 """What a delivery waits for, in words, and what a person may do about it."""
@@ -219,7 +220,8 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
         yield "file", f"{one.key} ({plural(one.size, 'byte')})"
     chosen = ", chosen for this replay" if one.chosen else ""
     yield "contract", f"{of.dataset or of.id} {of.version}{chosen}" if of else "none"
-    yield "state", one.standing or _state(one)
+    own = f", in {one.workflow_state}" if one.workflow_state else ""
+    yield "state", (one.standing or _state(one)) + own
     if one.waits is not None:
         names = {"own": one.workload[:SHORT_ID], "whom": one.waits.whom, "until": _utc(one.waits.until)}
         yield "waits", WAITS[one.waits.subject].format(**names)

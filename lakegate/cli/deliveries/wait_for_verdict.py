@@ -33,7 +33,8 @@ def print_end(one: DeliveryStatus, waited: Waited, since: str) -> None:
     """Print the end, for people."""
     terminal.tell(delivery_in_words(one))
     if waited.state is State.SCHEDULED:
-        terminal.note("It is published at its time. To withdraw it: `lakegate decline`.", "yellow")
+        what = "It waits for its time" if one.workflow_state else "It is published at its time"
+        terminal.note(f"{what}. To withdraw it: `lakegate decline`.", "yellow")
     elif waited.state is State.AWAITING:
         terminal.note("It waits for a person: `lakegate approve`, or `lakegate decline`.", "yellow")
     elif waited.finished is None:

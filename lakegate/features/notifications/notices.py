@@ -24,6 +24,7 @@ from lakegate.features.notifications.notification_text import (
     accepted_text,
     channels,
     lifecycle_text,
+    passing_text,
     reasons_text,
     replaced_text,
 )
@@ -70,7 +71,7 @@ TRIES_OF_NOTICE: Final = 8
 """Then a notice is a dead letter: with the pauses between them, after about four hours."""
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(hours=2)
-ONCE: Final = frozenset({"accepted", "awaiting", "breaking", "deprecated", "drift", "lineage", OF_ALL})
+ONCE: Final = frozenset({"accepted", "awaiting", "passing", "breaking", "deprecated", "drift", "lineage", OF_ALL})
 """Kinds that nothing resolves: each occurrence is a cause of its own, which ends when it was sent."""
 
 
@@ -351,14 +352,15 @@ def _of_delivery(message: Message, workload: Workload, dataset: DatasetState) ->
     group = pin.prefix if pin else ""
     rules = sorted({rule.rule for rule in broken_rules(decision)}) if decision else []
     causes = [str(each.cause) for each in workload.failed[-1:]] if kind == "failed" else rules
-    replaced = replaced_text(workload, json.loads(message.body)) if kind == "warned" else ()
+    body = json.loads(message.body)
+    told = replaced_text(workload, body) if kind == "warned" else passing_text(body) if kind == "passing" else ()
     return Occurrence(
         event=message.id,
         at=moment(message.at),
         kind=kind,
         key=workload.id if kind == "awaiting" else "\0".join(causes),
         title=printable(f"{TITLES[kind]}: {dataset.name}, below {group}") if kind else "",
-        reasons=tuple(map(printable, (*replaced, *reasons_text(workload, kind, causes)))),
+        reasons=tuple(map(printable, (*told, *reasons_text(workload, kind, causes)))),
         workload=workload.id,
         group=group,
         ends=ends,
@@ -373,6 +375,8 @@ def _kind(message: Message) -> tuple[str, tuple[str, ...]]:
         return "failed", ()
     if message.kind == "awaiting":
         return "awaiting", ()
+    if message.kind == "passing":
+        return "passing", ()
     if message.kind == "published":
         warned = json.loads(message.body)["verdict"] == Verdict.ACCEPTED_WITH_WARNINGS
         return ("warned", ("rejected", "failed", "late")) if warned else ("", ("rejected", "failed", "warned", "late"))

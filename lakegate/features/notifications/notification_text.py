@@ -17,7 +17,7 @@ from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.dependencies import Dependencies
 
 KINDS: Final = (
-    *("accepted", "rejected", "warned", "failed", "awaiting", "late"),
+    *("accepted", "rejected", "warned", "failed", "awaiting", "passing", "late"),
     *("breaking", "deprecated", "recalled", "drift", "pull", "revalidation", "test"),
 )
 
@@ -93,6 +93,7 @@ TITLES: Final = {
     "warned": "Accepted with warnings",
     "failed": "No verdict",
     "awaiting": "Waits for approval",
+    "passing": "Judged, not published yet",
 }
 
 
@@ -100,6 +101,8 @@ def reasons_text(workload: Workload, kind: str, causes: list[str]) -> tuple[str,
     """The reasons of a delivery's end, one sentence each."""
     if kind == "failed":
         return tuple(causes)
+    if kind == "passing":  # by its event: it may be published by now
+        return ()
     if kind != "awaiting":
         return (*workload.decision.reasons, *anomalies_text(workload)) if workload.decision else tuple(causes)
     return (
@@ -107,7 +110,13 @@ def reasons_text(workload: Workload, kind: str, causes: list[str]) -> tuple[str,
         f'To reject it: lakegate decline {workload.id} --reason "…"',
         f"Without an answer it is rejected at {workload.deadline:%Y-%m-%d %H:%M} UTC",
         *workload.required(workload.candidate).reasons,
+        *anomalies_text(workload),
     )
+
+
+def passing_text(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The state of its workflow that a delivery came to, by its event, and why it has warnings, or is rejected."""
+    return (f"State of its workflow: {body['workflow_state']}", *body["reasons"])
 
 
 def accepted_text(workload: Workload, body: Mapping[str, Any]) -> tuple[str, ...]:

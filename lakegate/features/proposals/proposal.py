@@ -14,7 +14,7 @@ from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import contract_chain, event_id
 from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, is_one_line, record_at_head
 from lakegate.gate.ledger.record_contents import DeclineVersionContent
-from lakegate.gate.person_decisions import LONGEST_REASON
+from lakegate.gate.person_decisions import LONGEST_REASON, OF_PERSON, not_apart
 from lakegate.gate.registry.contract_versions import (
     ANOTHER_CONTENT,
     CHANGED_PROPOSAL,
@@ -50,10 +50,6 @@ from lakegate.library.published_contracts import (
 # The transaction needs the very proposal that was read, and the contract as it was when it was proposed.
 
 
-IDENTITY_CENTER: Final = "AWSReservedSSO_"
-"""Beginning of the roles whose sessions IAM Identity Center names after its users; nobody else can make such a role."""
-OF_PERSON: Final = "="
-"""Between a token, which contains none, and the ARN of the person who has it."""
 PROPOSAL_LIFETIME: Final = timedelta(days=14)
 """The time in which a proposal can be approved."""
 
@@ -191,23 +187,6 @@ def _refuse_unusable(dependencies: Dependencies, proposal: Proposal, what: str, 
         raise InputError(f"{proposal.proposer} has proposed {what}{reason}: another person has to approve it")
     if proposal.is_expired(dependencies.now):
         raise InputError(f"the proposal expired at {proposal.expires_at}: {again} again")
-
-
-def not_apart(one: str, other: str) -> str | None:
-    """The reason why two callers may be one person; None: they are two, empty: they are the same.
-
-    Sessions of a role are one person, because its holder chooses their names, but those of IAM Identity Center, which are
-    the users' names. A token is compared by the person who has it; one that names none cannot be compared with an ARN.
-    """
-    one, other = (each if each.startswith("arn:") else each.partition(OF_PERSON)[2] or each for each in (one, other))
-    if one == other:
-        return ""
-    if one.startswith("arn:") != other.startswith("arn:"):
-        return f", and {other} may be the same person, because a token and an ARN cannot be compared"
-    role, _, _ = one.rpartition("/")
-    if ":assumed-role/" in one and role == other.rpartition("/")[0] and f"/{IDENTITY_CENTER}" not in role:
-        return f", and {other} is a session of the same role, whose holder chooses the names of its sessions"
-    return None
 
 
 def _is_same(one: Proposal, other: Proposal) -> bool:

@@ -24,7 +24,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import append, is_one_line
-from lakegate.gate.person_decisions import LONGEST_REASON, WantedApproval, WantedDecline
+from lakegate.gate.person_decisions import LONGEST_REASON, WantedApproval, WantedDecline, not_apart
 from lakegate.verdict.reasons import APPROVAL_EXPIRED
 
 
@@ -53,6 +53,8 @@ def store_answer(
     row = named_row(dependencies, workload)
     if row.state is State.AWAITING or (row.state is State.SCHEDULED and declined is not None and withdraws):
         _check_time(dependencies, row)
+        if declined is None:
+            _check_person(dependencies, row)
         given = ApprovalAnswer(dependencies.identity.caller(), declined is None, declined or "", dependencies.moment)
         yield from _record(dependencies, row, given)
         with suppress(ConcurrentUpdate):
@@ -61,6 +63,9 @@ def store_answer(
         row = dependencies.workloads.get(row.id)
     if row.answer is None or row.answer.approved is not (declined is None):
         raise InputError(unanswerable(row))
+    if row.passed and row.state is State.ANSWERED and row.answer.actor != dependencies.identity.caller():
+        # it may be asked about once more: whoever answers now must not believe that this was an answer to that
+        raise InputError(f"{row.answer.actor} has just answered: repeat this when the next sweep has carried it on")
     return row
 
 
@@ -68,8 +73,20 @@ def _check_time(dependencies: Dependencies, row: Workload) -> None:
     assert row.deadline is not None
     if dependencies.now >= row.deadline:
         if row.state is State.SCHEDULED:
-            raise InputError(f"its date was {moment(row.deadline)}: the delivery is being published")
+            goes = "goes on" if row.passed else "is being published"
+            raise InputError(f"its date was {moment(row.deadline)}: the delivery {goes}")
         raise InputError(f"the time for an answer was over at {moment(row.deadline)}: the delivery will be rejected")
+
+
+def _check_person(dependencies: Dependencies, row: Workload) -> None:
+    if not row.approvals or not dependencies.terms(row).workflow.own(row.own_state).another:
+        return
+    for before in row.approvals:
+        reason = not_apart(before.actor, dependencies.identity.caller())
+        if reason is not None:
+            raise InputError(
+                f"{before.actor} has approved of it at {before.at}{reason}: another person has to approve now"
+            )
 
 
 def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) -> Steps[None]:
@@ -79,6 +96,9 @@ def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) ->
         content["reason"] = given.reason
     # what the same person declined before somebody else approved of it is another answer
     withdrawn = (row.state.value,) if row.state is State.SCHEDULED else ()
+    if row.passed:  # the same person may answer in several states
+        content["workflow_state"] = row.own_state
+        withdrawn = (*withdrawn, f"{len(row.passed)}")
     event = event_id(kind, row.id, row.attempt, given.actor, given.reason, *withdrawn)
     yield from append(dependencies, kind, row.pinned.dataset, content, event)
 
@@ -98,6 +118,8 @@ def unanswerable(row: Workload) -> str:
     if row.decision is not None and APPROVAL_EXPIRED in row.decision.reasons:
         return "nobody answered in time, and it was rejected: `lakegate replay` judges it again, and asks again"
     if row.state is State.SCHEDULED and row.deadline is not None:
+        if row.passed:
+            return f"it waits in `{row.own_state}` until {moment(row.deadline)}: `lakegate decline` rejects it before"
         return (
             f"it needs no approval: it is published at {moment(row.deadline)}, or rejected by `lakegate decline` before"
         )

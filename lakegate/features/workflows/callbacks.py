@@ -12,9 +12,11 @@ from lakegate.base.errors import LakegateError
 from lakegate.base.json_codec import sha256_of
 from lakegate.base.timestamps import moment
 from lakegate.gate.channel_ports import CallbackInvitation, Channels
-from lakegate.gate.delivery.protocol import CALLBACK, State
+from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
+from lakegate.gate.person_decisions import OF_SYSTEM
 from lakegate.gate.table import Put, Row, Tables, instant, read_row, workloads_key
+from lakegate.plan.planned_workflow import CALL_BACK
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
@@ -32,6 +34,8 @@ class CallbackToken(NamedTuple):
     """The channel that it was sent to, such as `webhook:lakegate-channel-erp`."""
     until: datetime
     """The end of its validity."""
+    passed: int = 0
+    """The number of own states of the workflow that the delivery had entered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,8 @@ def callbacks(dependencies: Dependencies) -> Callbacks:
 
 def _token(row: Row) -> CallbackToken:
     until = datetime.fromisoformat(row.text("until"))
-    return CallbackToken(row.text("workload"), row.number("attempt"), row.text("channel"), until)
+    passed = row.number("passed") if row.has("passed") else 0
+    return CallbackToken(row.text("workload"), row.number("attempt"), row.text("channel"), until, passed)
 
 
 # ---- Decisions by a token (docs/approvals.md) ----
@@ -78,7 +83,7 @@ class CallbackCaller:
 
     def caller(self) -> str:
         """The author of the answer."""
-        return f"callback:{self.channel}"
+        return f"{OF_SYSTEM}{self.channel}"
 
 
 def invite_channel(dependencies: Dependencies, channel: str, workload: str) -> Steps[CallbackInvitation | None]:
@@ -87,10 +92,11 @@ def invite_channel(dependencies: Dependencies, channel: str, workload: str) -> S
     if row.state is not State.AWAITING or row.deadline is None or not _waits_for_callback(dependencies, row):
         return None
     channels: Channels = dependencies.of("channels")
-    token = channels.token(channel, f"{row.id}.{row.attempt}")
+    passed = len(row.passed)
+    token = channels.token(channel, f"{row.id}.{row.attempt}.{passed}" if passed else f"{row.id}.{row.attempt}")
     if not token:
         return None
-    kept = CallbackToken(row.id, row.attempt, channel, row.deadline)
+    kept = CallbackToken(row.id, row.attempt, channel, row.deadline, passed)
     yield from perform(Effect.KEEP_CALLBACK, callbacks(dependencies).keep, _digest(token), kept)
     return CallbackInvitation(token, f"/api/v1/workload/{row.id}/callback", moment(row.deadline))
 
@@ -105,7 +111,8 @@ def called_back(dependencies: Dependencies, workload: str, token: str, declined:
     kept = callbacks(dependencies).get(_digest(token))
     if kept is None or not hmac.compare_digest(kept.workload.encode(), workload.encode(errors="replace")):
         raise UnknownToken
-    if dependencies.now >= kept.until or dependencies.workloads.get(workload).attempt != kept.attempt:
+    row = dependencies.workloads.get(workload)
+    if dependencies.now >= kept.until or (row.attempt, len(row.passed)) != (kept.attempt, kept.passed):
         raise UnknownToken
     by = replace(dependencies, identity=CallbackCaller(kept.channel))
     return (yield from store_answer(by, workload, declined, withdraws=False))
@@ -114,7 +121,7 @@ def called_back(dependencies: Dependencies, workload: str, token: str, declined:
 def _waits_for_callback(dependencies: Dependencies, row: Workload) -> bool:
     """Not where the plan cannot be read: the notification is sent without a token."""
     try:
-        return dependencies.terms(row).workflow.waits_for == CALLBACK
+        return dependencies.terms(row).workflow.own(row.own_state).operation == CALL_BACK
     except Alarm:
         return False
 

@@ -16,14 +16,13 @@ from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, command, gate_command, render
 from lakegate.cli.options import AsJson
-from lakegate.features.workflows.workflow_document import (
-    publish_workflow,
-    published_workflows,
-    read_workflow,
-)
+from lakegate.features.workflows.play_workflow import PlayedStory, describe, name_of, play
+from lakegate.features.workflows.published_workflows import publish_workflow, published_workflows
+from lakegate.features.workflows.workflow_document import read_workflow
 from lakegate.gate.delivery.protocol import (
     CALLBACK,
     END_STATES,
+    JUDGED_STATES,
     PUSH,
     Bound,
     Outcome,
@@ -34,7 +33,7 @@ from lakegate.gate.delivery.protocol import (
 )
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.contract_files import InputDocument
-from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
+from lakegate.plan.planned_workflow import PlannedState, PlannedTransition, PlannedWorkflow
 
 REFUSED = 1
 OPERATIONS: Mapping[State, str] = {
@@ -47,6 +46,7 @@ OPERATIONS: Mapping[State, str] = {
     State.AWAITING: "ask",
     State.ANSWERED: "answer",
     State.SCHEDULED: "schedule",
+    State.PASSING: "pass",
     State.DECIDED: "decide",
     State.PUBLISHED: "publish",
     State.QUARANTINED: "publish",
@@ -88,6 +88,8 @@ class DrawnTransition:
     operation: str
     bound: str | None
     """The end of a loop, or of a wait."""
+    rejects: bool
+    """Whether what the rules accept is rejected by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,18 @@ class DrawnWorkflow:
     waits_for: str
     publish_at: str | None
     delay_hours: int | None
+    states: tuple[PlannedState, ...]
     transitions: tuple[DrawnTransition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedWorkflow:
+    """Ways of a delivery through a workflow."""
+
+    name: str
+    stories: tuple[PlayedStory, ...]
+    complete: bool
+    """Whether there is no other way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +134,9 @@ class PublishedWorkflows:
 @app.command("lint")
 @command
 def lint(file: File, *, as_json: AsJson = False) -> CommandResult[LintedWorkflow]:
-    """Check a workflow document: every error at once, with its line. Nothing is asked of a stack.
+    """Check a workflow document: every error at once, with its line, and a story where a guarantee would be broken.
+
+    Nothing is asked of a stack.
 
     Example: lakegate workflow lint contracts/examples/workflows/once.yaml
 
@@ -147,16 +162,57 @@ def draw(
     pinned = _read(InputDocument(file).read(), as_json=as_json) if is_own else None
     workflow = workflow_of(pinned)
     transitions = (
-        DrawnTransition(transition.source, transition.on, transition.to, _operation(transition), transition.bound)
-        for transition in workflow.reached
+        DrawnTransition(
+            _from(workflow, row), row.on, _to(workflow, row), _operation(workflow, row), row.bound, row.rejects
+        )
+        for row in workflow.reached
     )
     hours = workflow.delay_hours or None
     drawn = select_fields(DrawnWorkflow, workflow, delay_hours=hours, transitions=tuple(transitions))
     return CommandResult(drawn, diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
 
 
-def _operation(transition: Transition) -> str:
+@app.command("simulate")
+@command
+def simulate(
+    file: Annotated[str, Argument(help="The workflow document, or `push`, the workflow of every delivery.")],
+    *,
+    outcome: Annotated[list[str] | None, Option("--outcome", help="What is observed next, such as accepted.")] = None,
+    as_json: AsJson = False,
+) -> CommandResult[SimulatedWorkflow]:
+    """Play a workflow: the way of a delivery by what is observed, or every way, the shortest first.
+
+    Example: lakegate workflow simulate contracts/examples/workflows/two-people.yaml --outcome accepted --outcome expired
+    """
+    workflow = workflow_of(_read(InputDocument(file).read(), as_json=as_json) if file != PUSH.name else None)
+    stories, complete = play(workflow, outcome or ())
+    return CommandResult(SimulatedWorkflow(workflow.name, stories, complete), _told(stories, complete=complete))
+
+
+def _told(stories: tuple[PlayedStory, ...], *, complete: bool) -> Iterator[str]:
+    for number, story in enumerate(stories, 1):
+        if number > 1:
+            yield ""
+        yield f"Story {number}: {story.end or 'on its way'}"
+        yield from (f"  {place}. {step.words}" for place, step in enumerate(story.steps, 1))
+    if not complete:
+        yield ""
+        yield f"There are more ways than these {len(stories)}: --outcome follows one."
+
+
+def _from(workflow: Workflow, row: Transition) -> str:
+    return row.leaves or name_of(workflow, row.source)
+
+
+def _to(workflow: Workflow, row: Transition) -> str:
+    stays = row.leaves if row.to is State.ANSWERED else ""
+    return row.enters or stays or name_of(workflow, row.to)
+
+
+def _operation(workflow: Workflow, transition: Transition) -> str:
     """The word for what is done on the way to a state."""
+    if transition.enters:
+        return workflow.own(transition.enters).operation
     if transition.source is State.PINNED and transition.to is State.DECIDED:
         return "waive" if transition.on is Outcome.WAIVED else "refuse"
     return OPERATIONS[transition.to]
@@ -165,24 +221,34 @@ def _operation(transition: Transition) -> str:
 def rows(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a table of text."""
     transitions = workflow.reached
-    waits = f", {_answer(workflow)}" if _asks(transitions) else ""
+    waits = f", {_answer(workflow)}" if not workflow.states and _asks(transitions) else ""
     dates = "".join(f", {date}" for date in _dates(workflow))
     yield f"{workflow.name}, at most {plural(workflow.attempts, 'attempt')}{waits}{dates}"
-    for transition in transitions:
-        yield f"{transition.source:<11} {transition.on:<{WIDTH}} {transition.to:<12} {_operation(transition)}{_until(transition)}"
+    names = [(_from(workflow, each), _to(workflow, each)) for each in transitions]
+    left, right = (max(map(len, column)) for column in zip(("VALIDATING ", "QUARANTINED "), *names, strict=True))
+    for (source, to), row in zip(names, transitions, strict=True):
+        yield f"{source:<{left}} {row.on:<{WIDTH}} {to:<{right}} {_operation(workflow, row)}{_until(row)}"
 
 
 def diagram(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a state diagram of Mermaid, in the words of `lakegate.gate.delivery.protocol`."""
     yield "stateDiagram-v2"
     yield f"  [*] --> {State.RECEIVED}"
-    for transition in workflow.reached:
-        yield f"  {transition.source} --> {transition.to}: {transition.on}{_until(transition)}"
+    for number, own in enumerate(workflow.states):
+        yield f'  state "{own.name} ({describe(own.operation, own.days, own.until, own.hours)})" as own{number}'
+    ids = {own.name: f"own{number}" for number, own in enumerate(workflow.states)}
+    for row in workflow.reached:
+        if row.leaves and row.to is State.ANSWERED:
+            continue
+        source, to = (ids.get(name, name) for name in (_from(workflow, row), _to(workflow, row)))
+        yield f"  {source} --> {to}: {row.on}{_until(row)}"
     for state in sorted(END_STATES):
         yield f"  {state} --> [*]"
 
 
 def _until(transition: Transition) -> str:
+    if transition.rejects and transition.source in JUDGED_STATES and transition.leaves:
+        return " (rejected)"
     return "" if transition.bound is None else UNTIL[transition.bound]
 
 
@@ -231,7 +297,7 @@ def _read(body: bytes, *, as_json: bool = False) -> PlannedWorkflow:
 def _changes(workflow: PlannedWorkflow) -> str:
     """The differences to `push`, in one line."""
     others = [f"{transition.source} {transition.when} → {transition.to}" for transition in workflow.transitions]
-    waits = [_answer(workflow)] if _asks(workflow.transitions) else []
+    waits = [_answer(workflow)] if not workflow.states and _asks(workflow.transitions) else []
     return "; ".join((f"at most {plural(workflow.attempts, 'attempt')}", *others, *waits, *_dates(workflow)))
 
 

@@ -23,7 +23,7 @@ LINEAGE: Final = "lineage"
 ACCEPTED: Final = "accepted"
 """Not a cause, but news: each accepted delivery."""
 ON_REQUEST: Final = frozenset(
-    {ACCEPTED, "rejected", "warned", "failed", "awaiting", "late", LINEAGE, *names("dataset events")}
+    {ACCEPTED, "rejected", "warned", "failed", "awaiting", "passing", "late", LINEAGE, *names("dataset events")}
 )
 """Kinds of messages that a team asks for."""
 QUIET: Final = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"

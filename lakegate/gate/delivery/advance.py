@@ -16,17 +16,18 @@ from lakegate.gate.delivery.decide_verdict import (
     ask,
     decide,
     decision_of_answer,
-    decision_of_silence,
+    decision_of_workflow,
     keep,
     observe_validating,
+    pass_on,
     result_of,
     schedule,
 )
 from lakegate.gate.delivery.delivery_row import IDENTIFIER, TERMINAL, Workload
 from lakegate.gate.delivery.find_landed_data import UnreadableSource
 from lakegate.gate.delivery.pin_contract import hold, observe_held, observe_received, pin_version, revive, vanish
-from lakegate.gate.delivery.protocol import PUSH, Bound, Outcome, State
-from lakegate.gate.delivery.publish_data import observe_decided, publish, settle
+from lakegate.gate.delivery.protocol import PUSH, Bound, Outcome, State, Transition
+from lakegate.gate.delivery.publish_data import anomalies_of, observe_decided, publish, settle
 from lakegate.gate.delivery.stage_data import stage
 from lakegate.gate.delivery.submit_run import fail, observe_submitting, prepare_run, start_run, uncounted
 from lakegate.gate.delivery.transition import Act, DeliveryTurn, Observation, Observer, OutcomeChanged
@@ -34,6 +35,8 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, guard_steps, perform
 from lakegate.gate.ports import names_invocation
 from lakegate.gate.waiting import note_wait
+from lakegate.plan.planned_workflow import COMPARE
+from lakegate.verdict.verdict import ACCEPTING
 
 # ---- The steps of a delivery ----
 
@@ -53,15 +56,23 @@ def _observe_wait(turn: DeliveryTurn) -> Observation | None:
     """AWAITING and SCHEDULED: nothing before the deadline."""
     if turn.row.deadline is None or turn.now < turn.row.deadline:
         return None
-    if turn.row.state is State.SCHEDULED:
-        return Observation(Outcome.DUE, decision=turn.row.candidate)
-    return Observation(Outcome.EXPIRED, decision=decision_of_silence(turn))
+    on = Outcome.DUE if turn.row.state is State.SCHEDULED else Outcome.EXPIRED
+    return Observation(on, decision=turn.candidate)
 
 
 def _observe_answered(turn: DeliveryTurn) -> Observation:
     """ANSWERED: the answer, with the decision that follows from it."""
     on = Outcome.APPROVED if turn.answer.approved else Outcome.DECLINED
     return Observation(on, decision=decision_of_answer(turn))
+
+
+def _observe_passing(turn: DeliveryTurn) -> Observation:
+    """PASSING: a delivery that was compared is usual or not; what was notified of is done."""
+    if turn.terms.workflow.own(turn.row.own_state).operation != COMPARE:
+        return Observation(Outcome.DONE, decision=turn.candidate)
+    anomalies = anomalies_of(turn) if turn.candidate.verdict in ACCEPTING else ()
+    on = Outcome.UNUSUAL if anomalies else Outcome.USUAL
+    return Observation(on, decision=turn.candidate, anomalies=anomalies)
 
 
 STEPS: Mapping[State, Step] = {
@@ -74,6 +85,7 @@ STEPS: Mapping[State, Step] = {
     State.AWAITING: Step(ask, _observe_wait),
     State.ANSWERED: Step(answer, _observe_answered),
     State.SCHEDULED: Step(schedule, _observe_wait),
+    State.PASSING: Step(pass_on, _observe_passing),
     State.DECIDED: Step(decide, observe_decided),
     State.PUBLISHED: Step(publish),
     State.QUARANTINED: Step(publish),
@@ -202,22 +214,26 @@ def pause_of(turn: DeliveryTurn) -> float:
 
 def take(turn: DeliveryTurn, observed: Observation) -> Steps[Workload]:
     """Enter the state that follows from what was observed."""
-    to = _following(turn, observed)
+    taken = _following(turn, observed)
+    decision = observed.decision
+    if taken.rejects and decision is not None and decision.verdict in ACCEPTING:
+        decision = decision_of_workflow(turn, observed)
+    entered = observed._replace(decision=decision, enters=taken.enters)
     try:
-        return (yield from STEPS[to].enter(turn, to, observed))
+        return (yield from STEPS[taken.to].enter(turn, taken.to, entered))
     except OutcomeChanged as other:
         changed = observed._replace(on=other.on, cause=other.cause, decision=other.decision)
         return (yield from take(turn, changed))
 
 
-def _following(turn: DeliveryTurn, observed: Observation) -> State:
+def _following(turn: DeliveryTurn, observed: Observation) -> Transition:
     more = uncounted(turn, observed.cause)
     # an attempt that does not count says nothing about the delivery: another one follows in every workflow
     workflow = PUSH if more else turn.terms.workflow
-    transition = workflow.transition(turn.row.state, observed.on)
+    transition = workflow.transition(turn.row.state, observed.on, turn.row.passed)
     if transition.bound is Bound.ATTEMPTS and turn.row.attempt >= turn.row.limit + more:
-        return workflow.transition(turn.row.state, Outcome.EXHAUSTED).to
-    return transition.to
+        return workflow.transition(turn.row.state, Outcome.EXHAUSTED)
+    return transition
 
 
 SECONDS_OF_STEP = 60.0

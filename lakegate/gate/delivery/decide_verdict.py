@@ -18,7 +18,14 @@ from lakegate.gate.datasets.lifecycle import warn_of_status
 from lakegate.gate.delivery.admit_delivery import content
 from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
 from lakegate.gate.delivery.delivery_row import CAUSES, Decision, EnforcedVerdict, FailureCause, Workload
-from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.protocol import (
+    JUDGED_STATES,
+    PASSIVE_STATES,
+    Outcome,
+    State,
+    date_after,
+    longest_wait,
+)
 from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
 from lakegate.gate.delivery.stage_data import claim_parts
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, move
@@ -29,9 +36,10 @@ from lakegate.gate.ports import Address, JobRun, JobState, names_invocation
 from lakegate.gate.table import ConditionName
 from lakegate.plan.billed_cost import BilledCost, cost_of_job
 from lakegate.plan.plan import Plan
+from lakegate.plan.planned_workflow import NOTIFY
 from lakegate.plan.result import Result
 from lakegate.report.delivery_report import Report
-from lakegate.verdict.reasons import APPROVAL_EXPIRED, DUPLICATE
+from lakegate.verdict.reasons import APPROVAL_EXPIRED, DUPLICATE, WORKFLOW_REJECTS
 from lakegate.verdict.verdict import ACCEPTING, Judgement, Verdict, broken_rules, counts_of, judge, reason_texts
 
 # ---- The decision of a person ----
@@ -59,6 +67,7 @@ def decide(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Worklo
         state=to,
         decision=decision,
         candidate=None,
+        anomalies=(),
         answer=observed.answer or turn.row.answer,
         cost=turn.spent(observed),
         due_at=turn.lease_end,
@@ -99,29 +108,53 @@ def _refusal(turn: DeliveryTurn) -> LakegateError:
 
 def ask(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Keep what was judged until a person has answered, or the time for an answer is over; a message asks for it."""
-    end = _end(turn)
-    after = turn.row._replace(
-        state=to, candidate=observed.decision, cost=turn.spent(observed), deadline=end, due_at=end
+    end = _end(turn, observed.enters or to.value)
+    before = (turn.row.answer,) if turn.row.answer else ()
+    after = _kept(turn, to, observed)._replace(
+        approvals=(*turn.row.approvals, *before), answer=None, deadline=end, due_at=end
     )
     return (yield from move(turn, Effect.ASK, after, message=message(turn.gate, after)))
 
 
+def _kept(turn: DeliveryTurn, to: State, observed: Observation) -> Workload:
+    """The row with the verdict as a candidate, in a state of the workflow's own."""
+    row = turn.row
+    before = row.passed if row.state in JUDGED_STATES else ()
+    return row._replace(
+        state=to,
+        candidate=observed.decision,
+        cost=turn.spent(observed),
+        passed=(*before, observed.enters) if observed.enters else (),
+        anomalies=row.anomalies if observed.anomalies is None else observed.anomalies,
+    )
+
+
+def pass_on(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
+    """Enter a state of the workflow's own that is left at once, which is told of where its operation says so."""
+    after = _kept(turn, to, observed)._replace(deadline=None, due_at=turn.lease_end)
+    notifies = turn.terms.workflow.own(observed.enters).operation == NOTIFY
+    news = message(turn.gate, after) if notifies else None
+    return (yield from move(turn, Effect.ENTER_STATE, after, message=news))
+
+
 def schedule(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
-    """Keep what was judged, or approved, until its time has come, which follows from when it was approved."""
-    began = datetime.fromisoformat(turn.answer.at) if turn.row.answer else turn.now
-    at = turn.terms.workflow.date_after(began)
-    after = turn.row._replace(state=to, candidate=observed.decision, cost=turn.spent(observed), deadline=at, due_at=at)
+    """Keep what was judged, or approved, until its time has come, which follows from when it was approved, or waited before."""
+    row = turn.row
+    waited = row.deadline if row.state in PASSIVE_STATES else None
+    began = datetime.fromisoformat(turn.answer.at) if row.state is State.ANSWERED else waited or turn.now
+    at = date_after(turn.terms.workflow.own(observed.enters or to.value), began)
+    after = _kept(turn, to, observed)._replace(deadline=at, due_at=at)
     return (yield from move(turn, Effect.SCHEDULE, after))
 
 
-def _end(turn: DeliveryTurn) -> datetime:
+def _end(turn: DeliveryTurn, state: str) -> datetime:
     """The end of the time to decide: by the workflow, but so that what is approved is published before staged copies expire."""
     copies = turn.copies
     folder = copies[0].key.rpartition("/")[0]
     written = [version.modified for version in versions_of(turn.gate, f"{folder}/") if version.current]
     workflow = turn.terms.workflow
-    wanted, kept = turn.now + timedelta(days=workflow.wait_days), STAGED_FOR - BEFORE_IT_EXPIRES
-    return min(wanted, *(each + kept - workflow.longest_delay for each in written)) if written else wanted
+    wanted, kept = turn.now + longest_wait(workflow.own(state)), STAGED_FOR - BEFORE_IT_EXPIRES
+    return min(wanted, *(each + kept - workflow.longest_after(state) for each in written)) if written else wanted
 
 
 def answer(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
@@ -136,9 +169,11 @@ def decision_of_answer(turn: DeliveryTurn) -> Decision:
     return turn.candidate if turn.answer.approved else rejected(turn.candidate, turn.answer.in_words)
 
 
-def decision_of_silence(turn: DeliveryTurn) -> Decision:
-    """The decision when nobody has answered in time."""
-    return rejected(turn.candidate, APPROVAL_EXPIRED)
+def decision_of_workflow(turn: DeliveryTurn, observed: Observation) -> Decision:
+    """A rejection of what was accepted, by its workflow: nobody has answered in time, or something else was observed."""
+    if observed.on is Outcome.EXPIRED:
+        return rejected(turn.candidate, APPROVAL_EXPIRED)
+    return rejected(turn.candidate, f"{WORKFLOW_REJECTS}: {observed.on} in {turn.row.own_state}")
 
 
 # ---- Failures of a run ----

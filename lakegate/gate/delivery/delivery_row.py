@@ -147,6 +147,8 @@ class WaitsFor(StrEnum):
     APPROVAL = "approval"
     DATE = "date"
     """It is published then."""
+    STATE = "state"
+    """A state of its workflow's own, which is over at a time."""
     WORKER = "worker"
     """A function that carries it on; after this time another one does."""
 
@@ -402,6 +404,11 @@ class Workload(NamedTuple):
     candidate: Decision | None = None
     """The verdict that waits until a person has answered, and its time has come."""
     answer: ApprovalAnswer | None = None
+    """The latest one."""
+    approvals: tuple[ApprovalAnswer, ...] = ()
+    """Those before it, where the workflow has asked more than once."""
+    passed: tuple[str, ...] = ()
+    """The states of the workflow's own that it has entered since it was judged, each as often; the last is the one it is in."""
     height: int = -1
     """Of its block in the chain of its pin; -1: it has none."""
     anomalies: tuple[Anomaly, ...] = ()
@@ -428,6 +435,11 @@ class Workload(NamedTuple):
     def decided(self) -> Decision:
         """The decision: from the state DECIDED on. Raises Alarm as `required` does."""
         return self.required(self.decision)
+
+    @property
+    def own_state(self) -> str:
+        """The state of the workflow's own that it is in; where an older document has it wait, the state itself."""
+        return self.passed[-1] if self.passed else self.state.value
 
     @property
     def landing_key(self) -> str:
@@ -506,7 +518,7 @@ class PartList(NamedTuple):
 
 # ---- The row as it is stored ----
 #
-# What conditions and the index read has attributes of its own (`state`, `attempt`, `result`, `shard`, `at`). The whole
+# What conditions and the index read has attributes of its own (`state`, `attempt`, `passed`, `result`, `shard`, `at`). The whole
 # row is stored beside them as JSON, except `due_at`: a lease changes it without writing the others. Members of the row
 # and of its decisions that the core does not know are written again as they were; those within other parts are ignored.
 
@@ -538,6 +550,7 @@ def workload_row(workload: Workload) -> Row:
             "attempt": workload.attempt,
             "result": workload.decision.result if workload.decision else "",
             "row": StoredRecord(workload, partial(_text, workload)),
+            **({"passed": len(workload.passed)} if workload.passed else {}),
             **({"tries": workload.tries} if workload.tries else {}),
             **({"expires": workload.expires} if workload.expires and not due else {}),
             **index,
@@ -552,8 +565,9 @@ def workload_of(row: Row) -> Workload:
     workload = row.record("row", _content)
     if (workload.due_at, workload.tries, workload.expires) != (due, tries, expires):
         workload = workload._replace(due_at=due, tries=tries, expires=expires)
-    kept = (workload.id, workload.state, workload.attempt)
-    if kept != (row.key.identity, row.text("state"), row.number("attempt")):
+    kept = (workload.id, workload.state, workload.attempt, len(workload.passed))
+    passed = row.number("passed") if row.has("passed") else 0
+    if kept != (row.key.identity, row.text("state"), row.number("attempt"), passed):
         raise ValueError("state or attempt of the row are not those of its content")
     return workload
 

@@ -17,7 +17,7 @@ from lakegate.gate.datasets.lifecycle import list_subscribers
 from lakegate.gate.datasets.replaced_deliveries import replaceable_name
 from lakegate.gate.delivery.attempt_request import PublishedRows, Publisher, publisher_of
 from lakegate.gate.delivery.decide_verdict import measured_result
-from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject, Workload
+from lakegate.gate.delivery.delivery_row import TERMINAL, Anomaly, Decision, Pin, SourceObject, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, is_same_write, move
 from lakegate.gate.delivery_store import Expected
@@ -267,7 +267,7 @@ def _commit(
     is committed as it is. Between the reading of the head and the commit nothing else is read: in that time others can take the
     place. Who has lost it, or finds the chain busy, reserves a time.
     """
-    expected = Expected(turn.row.state, turn.row.attempt)
+    expected = Expected.of(turn.row)
     is_rejection = to is State.QUARANTINED or turn.row.waiver is not None
     subscribers = _subscribers(turn.gate, turn.pin) if is_rejection else ()
     is_again = has_place = False
@@ -339,6 +339,19 @@ def _compared(turn: DeliveryTurn, result: Result | None, supersedes: tuple[int, 
     for compare in comparisons:
         turn = turn.moved(compare(turn, result, supersedes))
     return turn.row
+
+
+def anomalies_of(turn: DeliveryTurn) -> tuple[Anomaly, ...]:
+    """What would be unusual of a delivery that waits, if it were committed now. Nothing is written."""
+    body = measured_result(turn)
+    if body is None:
+        return ()
+    result, chain = Result.from_bytes(body), turn.pin.dataset
+    name = replaceable_name(turn.gate, turn.row, turn.terms.policy, result)
+    replaced = turn.gate.ledger.accepted_as(chain, name) if name else None
+    height = turn.gate.ledger.head(chain).height + 1
+    row = turn.row._replace(state=State.PUBLISHED, decision=turn.candidate, height=height)
+    return _compared(turn.moved(row), result, () if replaced is None else (replaced,)).anomalies
 
 
 def _subscribers(dependencies: Dependencies, pin: Pin) -> tuple[EventSubscriber, ...]:

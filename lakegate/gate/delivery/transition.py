@@ -13,6 +13,7 @@ from lakegate.base.json_codec import sha256_of
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import (
     UNANSWERED,
+    Anomaly,
     ApprovalAnswer,
     ChosenVersion,
     Decision,
@@ -141,7 +142,7 @@ class DeliveryTurn:
 
     @property
     def candidate(self) -> Decision:
-        """The verdict that waits for a person or a date: in AWAITING, ANSWERED and SCHEDULED."""
+        """The verdict that is not decided on yet: in AWAITING, ANSWERED, SCHEDULED and PASSING."""
         return self.required(self.row.candidate)
 
     @property
@@ -185,7 +186,7 @@ def move(  # noqa: PLR0913 - the write has these parts
     A step that is done is no try any more.
     """
     after = after._replace(tries=0) if after.tries else after
-    expected = Expected(turn.row.state, turn.row.attempt)
+    expected = Expected.of(turn.row)
     try:
         save = turn.gate.workloads.save
         yield from perform(effect, save, after, expected, message=message, content=content or None, accepted=accepted)
@@ -206,8 +207,8 @@ def is_same_write(current: Workload, wanted: Workload) -> bool:
 
 
 def is_unchanged(current: Workload, before: Workload) -> bool:
-    """Whether state and attempt of the row are as they were read."""
-    return (current.state, current.attempt) == (before.state, before.attempt)
+    """Whether what a write of the row expects is as it was read."""
+    return Expected.of(current) == Expected.of(before)
 
 
 class Observation(NamedTuple):
@@ -231,6 +232,10 @@ class Observation(NamedTuple):
     """Of the attempt: what its run was billed, else what its result records; None where neither is known."""
     parts: PartList | None = None
     """Of a delivery that is complete."""
+    enters: str = ""
+    """The state of the workflow's own that follows; empty: none."""
+    anomalies: tuple[Anomaly, ...] | None = None
+    """What is unusual of the delivery, where its workflow has compared it."""
     unkept: bytes | None = None
     """The result of the attempt with what validators answered, which has to be kept before anything follows from it."""
 

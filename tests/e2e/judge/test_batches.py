@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from lakegate.aws.clients import client
-from lakegate.features.workflows.workflow_document import publish_workflow
+from lakegate.features.workflows.published_workflows import publish_workflow
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run

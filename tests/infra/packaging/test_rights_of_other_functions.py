@@ -42,7 +42,7 @@ from lakegate.aws.wiring import SystemClock, bootstrap
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.pull.naming_queues import TAG
 from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
-from lakegate.features.workflows.workflow_document import publish_workflow
+from lakegate.features.workflows.published_workflows import publish_workflow
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import State

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from lakegate.base.errors import ConditionFailed, InputError
-from lakegate.features.proposals.proposal import PROPOSAL_LIFETIME, approve, not_apart, propose
+from lakegate.features.proposals.proposal import PROPOSAL_LIFETIME, approve, propose
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
+from lakegate.gate.person_decisions import not_apart
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, publish
 from lakegate.gate.registry.registry_rows import Proposal, Publication
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity

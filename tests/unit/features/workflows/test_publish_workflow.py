@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lakegate.base.errors import ContractError, InputError
-from lakegate.features.workflows.workflow_document import publish_workflow, published_workflows, workflow_named
+from lakegate.features.workflows.published_workflows import publish_workflow, published_workflows, workflow_named
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import DocumentRefused, compile_document, publish, referred_of

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from lakegate.base.extension_points import ROOT
+from lakegate.features.workflows.workflow_document import read_workflow
 from lakegate.gate.delivery.protocol import PUSH
 from tests.unit.cli.conftest import Lakegate
 
@@ -86,13 +89,73 @@ def test_workflows_are_drawn(lakegate: Lakegate) -> None:
     diagram = lakegate.ok("workflow", "draw", EXAMPLE, "--format", "mermaid").splitlines()
     assert (diagram[0], "  VALIDATING --> FAILED: undecided" in diagram) == ("stateDiagram-v2", True)
     document = lakegate.json("workflow", "draw", EXAMPLE)
-    assert {"from": "VALIDATING", "when": "undecided", "to": "FAILED", "operation": "fail", "bound": None} in document[
-        "transitions"
-    ]
+    row = {
+        "from": "VALIDATING",
+        "when": "undecided",
+        "to": "FAILED",
+        "operation": "fail",
+        "bound": None,
+        "rejects": False,
+    }
+    assert row in document["transitions"]
     assert (document["name"], document["attempts"], len(document["transitions"])) == (
         "once@1.0.0",
         2,
         len(PUSH.reached),
+    )
+
+
+def test_workflows_are_played(lakegate: Lakegate) -> None:
+    """One way by what is observed, as the page has it; all ways, the shortest first; a word that cannot be observed is named."""
+    page = (ROOT / "docs/workflows.md").read_text()
+    file = EXAMPLE.replace("once", "two-people")
+    told = lakegate.ok("workflow", "simulate", file, *ways("accepted", "approved", "expired"))
+    every = lakegate.json("workflow", "simulate", EXAMPLE)
+    waits = lakegate.json("workflow", "simulate", file, *ways("lost", "accepted"))
+    refused = lakegate("workflow", "simulate", file, *ways("accepted", "due"))
+
+    assert f"{' '.join(ways('accepted', 'approved', 'expired'))}\n{told}```" in page
+    assert [each["end"] for each in every["stories"]] == [*ENDS, *ENDS, "FAILED"]
+    assert every["complete"]
+    assert waits["stories"][0]["end"] is None
+    assert waits["stories"][0]["steps"][-1]["to"] == "first-approval"
+    assert "`due` cannot be observed in first-approval" in str(refused.exception)
+    assert not lakegate.json("workflow", "simulate", EXAMPLE.replace("once", "released"))["complete"]
+
+
+def ways(*words: str) -> list[str]:
+    return [part for word in words for part in ("--outcome", word)]
+
+
+ENDS = ["PUBLISHED", "PUBLISHED", "QUARANTINED", "FAILED"]
+"""Of an attempt that has a result."""
+
+
+def test_the_documents_of_the_page_are_valid() -> None:
+    """Each can be published; those that are examples stand there as they are."""
+    blocks = re.findall(r"```yaml\n(workflow: .*?)```", (ROOT / "docs/workflows.md").read_text(), re.DOTALL)
+    examples = {
+        each.stem: read_workflow(each.read_bytes()) for each in (ROOT / "contracts/examples/workflows").glob("*.yaml")
+    }
+    for block in blocks:
+        read = read_workflow(block.encode())
+        name = read.name.partition("@")[0]
+        assert name not in {"two-people", "dcm-push"} or read == examples[name]
+
+    assert len(blocks) == 4
+
+
+def test_own_states_are_drawn(lakegate: Lakegate) -> None:
+    """With their names, operations and times, in the table and in the diagram."""
+    file = EXAMPLE.replace("once", "two-people")
+    table = lakegate.ok("workflow", "draw", file).splitlines()
+    drawn = lakegate.ok("workflow", "draw", file, "--format", "mermaid").splitlines()
+
+    assert "second-approval approved               DECIDED         decide" in table
+    assert "first-approval  expired                first-approval  ask" in table
+    assert '  state "first-approval (ask, 2 d)" as own0' in drawn
+    assert {"  own0 --> own0: expired", "  own0 --> own1: approved", "  own0 --> DECIDED: declined (rejected)"} <= set(
+        drawn
     )
 
 

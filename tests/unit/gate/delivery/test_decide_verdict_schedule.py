@@ -14,7 +14,7 @@ from lakegate.gate.delivery import decide_verdict
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES
 from lakegate.gate.delivery.delivery_row import Workload
-from lakegate.gate.delivery.protocol import State, workflow_of
+from lakegate.gate.delivery.protocol import State, date_after, longest_wait, workflow_of
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record
@@ -196,11 +196,11 @@ def another(env: Environment, body: bytes) -> str:
 )
 def test_a_date_is_the_next_one(now: str, publish_at: str, delay: int, date: str) -> None:
     """The next occurrence of a time of the day, in UTC, or so many hours later."""
-    workflow = workflow_of(replace(LATER, publish_at=publish_at, delay_hours=delay))
+    state = workflow_of(replace(LATER, publish_at=publish_at, delay_hours=delay)).own("SCHEDULED")
     begin, end = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (now, date))
 
-    assert workflow.date_after(begin) == end
-    assert workflow.longest_delay == (timedelta(days=1) if publish_at else timedelta(hours=delay))
+    assert date_after(state, begin) == end
+    assert longest_wait(state) == (timedelta(days=1) if publish_at else timedelta(hours=delay))
 
 
 def test_the_date_of_what_is_approved_follows_from_the_approval() -> None:
