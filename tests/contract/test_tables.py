@@ -30,7 +30,7 @@ from lakegate.features.tables.keep_table import (
     TableSnapshot,
     table_name,
 )
-from lakegate.features.tables.rejected_files import REJECTED_SCHEMA
+from lakegate.features.tables.rejected_columns import REJECTED_SCHEMA
 from lakegate.features.tables.table_description import REJECTED_COMMENTS, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 from lakegate.gate.ports import Address

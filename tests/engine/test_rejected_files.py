@@ -18,7 +18,7 @@ from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.engine import accepted_rows
 from lakegate.engine.read import csv
 from lakegate.engine.read.data_source import path_of
-from lakegate.features.tables.rejected_files import REJECTED_SCHEMA
+from lakegate.features.tables.rejected_columns import REJECTED_SCHEMA
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan

@@ -47,7 +47,7 @@ from lakegate.features.tables.keep_table import (
     table_name,
 )
 from lakegate.features.tables.merged_files import MergedFiles, Replaced, at_once
-from lakegate.features.tables.rejected_files import REJECTED_SCHEMA
+from lakegate.features.tables.rejected_columns import REJECTED_SCHEMA
 from lakegate.features.tables.table_description import COMPACTED, MANAGED, MOST_AGE, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.json_texts import MalformedError, NumberText, parse_object
 from lakegate.engine.read.stored_columns import map_moments
 from lakegate.engine.rejected_rows import SEPARATOR, reasons_of
+from lakegate.features.tables.rejected_columns import REJECTED_SCHEMA
 from lakegate.plan.plan import OF_MAPS, Plan
 
 if TYPE_CHECKING:
@@ -32,19 +33,6 @@ if TYPE_CHECKING:
 
     from lakegate.engine.accepted_rows import AcceptedRows
     from lakegate.plan.request import Request
-
-REJECTED_SCHEMA: Final = pa.schema(
-    [
-        ("delivery", pa.string()),
-        ("contract_version", pa.string()),
-        ("time", pa.timestamp("us", "UTC")),
-        ("part", pa.int64()),
-        ("row", pa.int64()),
-        ("reasons", pa.list_(pa.string())),
-        ("record", pa.string()),
-    ]
-)
-"""The columns of the table of rejected rows of every dataset (`lakegate.features.tables.table_description.REJECTED_COMMENTS`)."""
 
 
 @dataclass(frozen=True, slots=True)

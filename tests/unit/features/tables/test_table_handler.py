@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +15,7 @@ from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_events import RefusalReason, Unintelligible
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.base.errors import Unanswered
+from lakegate.base.extension_points import ROOT
 from lakegate.features.tables import compact_table
 from lakegate.features.tables.keep_table import KeptTable, TableKind
 from lakegate.features.tables.table_hints import dataset_in
@@ -204,3 +207,16 @@ def test_a_table_that_is_not_reached_ends_with_an_error(gated: GatedWorld, monke
 
 def _refused() -> None:
     raise Unanswered("ReadTimeoutError")
+
+
+def test_the_function_needs_nothing_of_the_engine_but_arrow() -> None:
+    """Its package has no numpy and no DuckDB: an import of either ends the function before it begins."""
+    script = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(('numpy', 'duckdb', 'pandas')))\n"
+        "import functions.table_handler\n"
+        "import lakegate.features.tables.iceberg_tables\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+
+    assert ended.returncode == 0, ended.stderr[-2000:]
