@@ -378,6 +378,8 @@ PULL = "pull"
 """The label with the name of a dataset that is pulled: the scheduler reads no plan to find it."""
 GATED_TABLE = "gated-table"
 """The label with the name of a dataset whose deliveries are snapshots of a table, besides `PULL`."""
+DERIVED = "derived"
+"""The label with the name of a dataset that is derived from others."""
 REVALIDATED = "revalidated"
 """The label with the name of a dataset that has rules with a schedule of their own."""
 TABLE = "table"
@@ -405,6 +407,7 @@ def _labels(contract: Contract) -> Iterator[tuple[str, str]]:
     yield from ((PULL, dataset.name) for dataset in contract.datasets if dataset.policy.pull)
     gated = (dataset for dataset in contract.datasets if dataset.policy.pull and dataset.policy.pull.is_table)
     yield from ((GATED_TABLE, dataset.name) for dataset in gated)
+    yield from ((DERIVED, dataset.name) for dataset in contract.datasets if dataset.policy.derive)
     scheduled = (dataset for dataset in contract.datasets if any(rule.schedule for rule in dataset.rules))
     yield from ((REVALIDATED, dataset.name) for dataset in scheduled)
     as_tables = [dataset for dataset in contract.datasets if dataset.policy.publish_as is PublishAs.ICEBERG]

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Annotated
 
 from lakegate.base.json_codec import Bounds, Name, Pattern, Permitted, Share, omit_default
+from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType
 
 MAX_BATCH_FILES = 250
 """Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""
@@ -16,6 +17,10 @@ MAX_BATCH_BYTES = 1 << 30
 MAX_BATCH_SECONDS = 3_600
 MAX_WATERMARK_MINUTES = 366 * 24 * 60
 MAX_TIME_TRAVEL_DAYS = 3_660
+MAX_INPUTS = 6
+"""Of a derived dataset: as many tables as one SELECT reads."""
+MAX_QUERY = 10_000
+"""Characters of the query of a derived dataset."""
 QUARANTINE_DAYS = (7, 30, 90, 365)
 """Days for which quarantined data may be kept: a lifecycle rule of the lake bucket for each."""
 WORKFLOW = r"push|(?!push@)[a-z][a-z0-9-]{0,62}@(0|[1-9][0-9]{0,8})"
@@ -148,6 +153,40 @@ class Pull:
 
 
 @dataclass(frozen=True, slots=True)
+class InputColumn:
+    """A column of an input that a query may read."""
+
+    name: Name
+    type: LogicalType
+    scale: Annotated[int, Bounds(0, PRECISION)] = omit_default(SCALE)
+    """The digits after the point of a decimal's values."""
+
+
+@dataclass(frozen=True, slots=True)
+class DerivationInput:
+    """A dataset that another one is derived from."""
+
+    name: Name
+    """In the query."""
+    dataset: Annotated[str, Pattern("[^/]+/.+_v(0|[1-9][0-9]{0,8})"), Bounds(most=512)]
+    """`CONTRACT/DATASET_vN`."""
+    columns: Annotated[tuple[InputColumn, ...], Bounds(1, 2_000)]
+    key: Annotated[tuple[Name, ...], Bounds(most=100)] = omit_default(())
+    """Columns that no two of its current rows have alike: a join with them keeps the number of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """The query over accepted data of other datasets whose rows a dataset has."""
+
+    inputs: Annotated[tuple[DerivationInput, ...], Bounds(1, MAX_INPUTS)]
+    query: Annotated[str, Bounds(1, MAX_QUERY)]
+    dialect: Annotated[str, Bounds(1, 40)] = "duckdb"
+    schedule: Annotated[str, Pattern(r"(rate|cron)\([ -~]+\)"), Bounds(most=206)] = "rate(5 minutes)"
+    """When inputs are looked at, in UTC: the query runs again where one of them has a new block."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileNames:
     """A pattern of file names."""
 
@@ -208,6 +247,8 @@ class Policy:
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
     pull: Pull | None = None
     """None: deliveries are brought."""
+    derive: Derivation | None = omit_default(None)
+    """None: its rows are delivered."""
     anomalies: Anomalies = omit_default(Anomalies.BOTH)
     """Whether a delivery is compared with those before it: a warning, whatever the mode, and never a refusal."""
     file_names: FileNames | None = omit_default(None)

@@ -1,6 +1,7 @@
 """One attempt: the steps from a request to its result, over a backend that evaluates the shares and computes metrics.
 
-1. Open the delivery: a file that is not as declared ends the attempt (`unreadable`).
+1. Open the delivery: a file that is not as declared ends the attempt (`unreadable`). Of a derived dataset the query is run first,
+   and its rows are written: they are the delivery.
 2. Evaluate its shares; every byte (of a table, every row) is accounted for.
 3. Measure each check from the partial results of the shares.
 4. Count the rejected records; read the few shares that contain samples of failed checks again, and mask their values.
@@ -30,10 +31,10 @@ from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Pa
 from lakegate.engine.read.data_source import Level, Source, Store
 from lakegate.engine.read.open_delivery import account_for, open_source
 from lakegate.engine.rejected_rows import Rejected
-from lakegate.plan.check import Check, Keys
+from lakegate.plan.check import Check, Keys, Query
 from lakegate.plan.plan import Plan
-from lakegate.plan.request import Request
-from lakegate.plan.result import Measurement, Result, Shares
+from lakegate.plan.request import Request, StagedPart
+from lakegate.plan.result import Measurement, Result, Shares, WrittenFile
 from lakegate.verdict.check_status import BROKEN
 from lakegate.verdict.measured_values import QueryResult, conceal_number, shows_values, without_classified
 from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
@@ -107,6 +108,15 @@ class Backend(Protocol):
         """The results of queries, in order, with the ids of at most `rows` rows that break a check."""
         ...
 
+    def write_rows(
+        self, query: Query, write: Callable[[Iterable[pa.RecordBatch], Workspace, int], Written]
+    ) -> list[Written]:
+        """Results of a function that is given the rows of a query over accepted data, in order, in one or more tasks.
+
+        The number is that of the task; a task without rows is left out. UnreadableError where the rows cannot be computed.
+        """
+        ...
+
     def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
         """Results of a function for each part, in their order; where the engine has tasks, each part is written by one."""
         ...
@@ -130,6 +140,14 @@ class RowWriter(Protocol):
 
     def write(self, accepted: AcceptedRows, request: Request, backend: Backend) -> dict[str, Any]:
         """Write them below the folder of the attempt; returns what the result says of them, by the names of its fields."""
+        ...
+
+
+class RowSource(Protocol):
+    """Makes the rows of a delivery that no producer has brought: the row of the extension point `row sources`."""
+
+    def write(self, plan: Plan, request: Request, backend: Backend) -> tuple[WrittenFile, ...]:
+        """Write them as files below the folder of the attempt, in order; one at least."""
         ...
 
 
@@ -182,8 +200,14 @@ class Attempt:
 
     def _measured(self, result: Result, stopwatch: Stopwatch) -> Result:
         plan, request, backend = self.plan, self.request, self.backend
+        parts = request.parts
+        if plan.derived is not None:
+            with stopwatch.step("derive"):
+                rows: RowSource = load_extension("row sources", "derived")
+                result = replace(result, derived=rows.write(plan, request, backend))
+                parts = tuple(StagedPart(each.uri, each.size, "rows of the query") for each in result.derived)
         with stopwatch.step("open"):
-            source = open_source(plan, request.parts, self.store)
+            source = open_source(plan, parts, self.store)
             absent = source.columns.lacking
             checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
             programs = _programs(plan, checks)

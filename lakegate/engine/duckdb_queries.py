@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from threading import Event, Timer
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import duckdb
 
@@ -36,6 +36,11 @@ from lakegate.verdict.measured_values import (
     seconds_each,
     why_not_compared,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
 
 # ---- Accepted data of a reference: the objects that the request lists ----
 
@@ -84,6 +89,27 @@ def _plan_of(part: AcceptedPart) -> tuple[str, str]:
 # 3. `lakegate.engine.duckdb_guard` inspects the tree that DuckDB parses from the query's text in its SQL.
 # 4. It is executed, and interrupted when its time is over. Any failure is an error of that check, with a message without
 #    values.
+
+
+ROWS_OF_BATCH: Final = 100_000
+"""Rows of a query that are written at once."""
+FAILED_QUERY: Final = (
+    "query-failed",
+    (
+        "The query of the dataset failed: it divides by zero, casts a text that is no number, or has a number beyond 64 bits. "
+        "Guard it with CASE, NULLIF or TRY_CAST."
+    ),
+)
+SLOW_QUERY: Final = (
+    "query-too-slow",
+    "The query of the dataset took too long: read fewer rows, or join on declared keys.",
+)
+UNREAD_INPUT: Final = ("input-unread", "Accepted data of an input could not be read: run `lakegate verify` for it.")
+ABSENT_INPUT: Final = (
+    "input-absent",
+    "Nothing was accepted of an input yet, or its contract is not shared with this one.",
+)
+"""Codes and messages of a query whose rows are wanted."""
 
 
 class Accepted(Protocol):
@@ -141,6 +167,40 @@ def run_queries(
     bound_spill(connection)
     lock(connection)
     return tuple(_run_check(session, check) for check in checks)
+
+
+def use_rows(
+    connection: duckdb.DuckDBPyConnection, query: Query, tables: QueryTables, use: Callable[[pa.RecordBatchReader], T]
+) -> T:
+    """The result of a function that is given the rows of a query over accepted data alone, while time is left.
+
+    The connection is locked from then on. UnreadableError where the rows cannot be computed.
+    """
+    session = _Session(connection, tables, seconds_each(1), 0)
+    _load(session, query)
+    if any(session.loaded.get((each.full_name or "", each.columns), "") is None for each in query.relations):
+        raise UnreadableError(*UNREAD_INPUT)
+    bound_spill(connection)
+    lock(connection)
+    views = [f"r{number}" for number in range(len(query.relations))]
+    with within(session.seconds, connection.interrupt) as is_over:
+        try:
+            for view, relation in zip(views, query.relations, strict=True):
+                rows = _relation(session, relation) or _no_rows(relation)
+                connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {rows}")
+            if unsafe(connection, query.duckdb, set(views)) is not None:
+                raise UnreadableError(*FAILED_QUERY)
+            bound = {f"t{number}": text for number, text in enumerate(query.texts)}
+            return use(connection.sql(query.duckdb, params=bound).to_arrow_reader(ROWS_OF_BATCH))
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error:
+            raise UnreadableError(*(SLOW_QUERY if is_over.is_set() else FAILED_QUERY)) from None
+
+
+def _no_rows(relation: QueryRelation) -> str:
+    columns = ", ".join(f"CAST(NULL AS {sql_type(each)}) AS c{at}" for at, each in enumerate(relation.columns))
+    return f"SELECT {columns}{', ' if columns else ''}1 AS row WHERE false"
 
 
 def _query(check: Check) -> Query:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +27,7 @@ from lakegate.engine.duckdb_queries import (
     accepted_sources,
     accepted_value,
     run_queries,
+    use_rows,
 )
 from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.evaluate.typed_values import sql_type
@@ -35,7 +36,7 @@ from lakegate.engine.measure.metric_values import NativeMetrics
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
 from lakegate.engine.read.data_source import Level, Source, Store
 from lakegate.engine.rejected_rows import Rejected
-from lakegate.plan.check import Check, Keys, QueryColumn
+from lakegate.plan.check import Check, Keys, Query, QueryColumn
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.request import Reference, Request
 from lakegate.plan.result import Measurement, Result, Shares
@@ -166,6 +167,18 @@ class Process:
         """See `Backend`; the database is locked by it, and of no use for anything else afterwards."""
         tables = QueryTables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
         return run_queries(self.connection, checks, tables, rows=rows)
+
+    def write_rows(
+        self, query: Query, write: Callable[[Iterable[pa.RecordBatch], Workspace, int], Written]
+    ) -> list[Written]:
+        """See `Backend`."""
+
+        def written(workspace: Workspace) -> list[Written]:
+            accepted = replace(self, connection=workspace.connection)._accepted  # noqa: SLF001 - of its own class
+            tables = QueryTables(self.plan, self.request.judged_at, RECORDS, accepted, self.request.references)
+            return [use_rows(workspace.connection, query, tables, lambda rows: write(rows, workspace, 0))]
+
+        return self.in_driver(written)
 
     def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
         """See `Backend`."""

@@ -10,7 +10,8 @@ workloads  `id`                     `workload#<id>`, `message#<id>`, `content#<d
                                     `producer#<digest>`, `notice#<id>`, `promise#<line>`, `pull#<line>`,
                                     `revalidation#<line>`, `announcement#<id>`, `request#<digest>`,
                                     `validation#<digest>`, `callback#<digest>`, `slices#<line>`,
-                                    `object#<digest>`, `snapshot#<digest>`, `arrival#<id>`
+                                    `object#<digest>`, `snapshot#<digest>`, `arrival#<id>`,
+                                    `derivation#<line>`
 ledger     `chain`, `height`        one row a block; the head of the chain at height -1; `event#<id>`, at height 0,
                                     for each record; `workload#<id>`, at height 0, for each delivery that has a
                                     block; the index of finished deliveries: `<chain>#verdict#<verdict>`,
@@ -23,9 +24,9 @@ Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open w
 `pause#<n>` for paused lines, `message#<n>` for messages not yet sent, `line#<n>` for lines with a change to record,
 `notice#<n>` and `dead-notice#<n>` for notices with a message to send and for those that were given up, `promise#<n>` for lines
 with a service level to watch, `pull#<n>` for lines that are pulled, `object#<n>` and `snapshot#<n>` for objects, and snapshots
-of tables, that were named and are not delivered, `revalidation#<n>` for lines that are measured by schedule,
-`announced#<contract>` for announcements that nothing has landed for) and `at`. A row leaves it by losing both. It holds keys
-only and lags: what is found is read again by key.
+of tables, that were named and are not delivered, `revalidation#<n>` for lines that are measured by schedule, `derivation#<n>` for
+lines that are derived from others, `announced#<contract>` for announcements that nothing has landed for) and `at`. A row leaves
+it by losing both. It holds keys only and lags: what is found is read again by key.
 """
 
 from __future__ import annotations

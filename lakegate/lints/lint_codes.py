@@ -251,6 +251,7 @@ READING = {
         WARNING,
         "The contract that a port of a data product names is one of the documents that are linted.",
     ),
+    "derived-input": (ERROR, "The inputs of a derived dataset are published as it says; only `publish` can tell."),
     "unknown-workflow": (ERROR, "The workflow that a contract names is published; only `publish` can tell."),
     "waiting-slices": (
         ERROR,

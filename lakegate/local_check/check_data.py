@@ -23,7 +23,7 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
 from lakegate.plan.slice_order import SliceOrder
-from lakegate.report.delivery_report import Report
+from lakegate.report.delivery_report import Report, names_of_parts
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.reasons import in_words
 from lakegate.verdict.verdict import Verdict, judge
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 STEPS = {
     "start": "starting the engine",
+    "derive": "running the query of the dataset",
     "open": "reading the header",
     "read": "reading every record",
     "measure": "measuring the checks",
@@ -119,6 +120,8 @@ class LocalDelivery:
     """Of the contract and of the reference contracts."""
     slices: SliceOrder | None = None
     """The beginning of the slices of accepted rows, if some are to be written."""
+    is_derived: bool = False
+    """Whether the rows are those of the contract's query over the references, and not in the files."""
 
 
 def judge_delivery(
@@ -161,11 +164,15 @@ def _report(  # noqa: PLR0913, PLR0917 - a delivery, and how it is measured
     keep_rejected: KeepRejected | None,
 ) -> Report:
     shown = _unmasked(plan) if delivery.show_values else plan
+    if not delivery.is_derived:
+        shown = replace(shown, derived=None)
     pins = {file.name: file.pin for file in delivery.files if file.pin is not None}
     asked = _request(shown, delivery.files, folder)
     request = replace(asked, references=link_references(references, folder), slices=delivery.slices)
     result = measure(delivery.engine, request, shown, folder, check_result.MAX_SAMPLES, pins, show, keep_rejected)
-    return Report(plan, judge(plan, result), result, tuple(file.shown for file in delivery.files))
+    return Report(
+        plan, judge(plan, result), result, names_of_parts(tuple(file.shown for file in delivery.files), result)
+    )
 
 
 def _unmasked(plan: Plan) -> Plan:

@@ -25,7 +25,6 @@ from lakegate.contract.semantic_versions import major
 from lakegate.job.job_storage import PinnedObject
 from lakegate.library.contract_files import NO_DATASET, STANDARD_INPUT, plan_of, url_of
 from lakegate.local_check.table_readers import METADATA_SUFFIXES
-from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
 from lakegate.transfer.s3_checksums import checksum_of_file
@@ -218,7 +217,7 @@ def files_by_dataset(contract: Contract, plan: Plan, named: list[str], others: I
 def _named_dataset(contract: Contract, plan: Plan, name: str) -> str:
     if contract.dataset(name) is not None:
         return full_dataset_name(contract.id, name, major(contract.version))
-    datasets = referred_datasets(plan.checks)
+    datasets = plan.references
     found = [dataset for dataset in datasets if name in _names(dataset)]
     if len(found) == 1:
         return found[0]

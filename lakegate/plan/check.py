@@ -56,7 +56,7 @@ class QueryRelation:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One SELECT that returns one number, in the SQL of each engine."""
+    """One SELECT in the SQL of each engine: of a check it returns one number, of a derived dataset rows."""
 
     text: Annotated[str, Bounds(1, 1 << 15)]
     """Of Spark."""
@@ -303,10 +303,12 @@ def tiers_of(check: Check) -> tuple[Tier, ...]:
 
 def referred_datasets(checks: Iterable[Check]) -> tuple[str, ...]:
     """The datasets whose accepted data checks refer to, `CONTRACT/DATASET_vN`, sorted."""
-    queries = (check.query for check in checks if check.query is not None)
-    return tuple(
-        sorted({relation.full_name for query in queries for relation in query.relations if relation.full_name})
-    )
+    return tuple(sorted({name for check in checks if check.query is not None for name in referred_in(check.query)}))
+
+
+def referred_in(query: Query) -> Iterator[str]:
+    """Those that a query refers to."""
+    return (relation.full_name for relation in query.relations if relation.full_name)
 
 
 def predicates_of(checks: tuple[Check, ...]) -> Iterator[Predicate]:

@@ -18,7 +18,7 @@ from lakegate.contract.field_paths import column_path, path_of
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.service_levels import ServiceLevel
-from lakegate.plan.check import Check, Scale, predicates_of
+from lakegate.plan.check import Check, Query, Scale, predicates_of, referred_datasets, referred_in
 from lakegate.plan.dataset_about import DatasetAbout
 from lakegate.plan.external_rule import ExternalRule
 from lakegate.plan.planned_workflow import PlannedWorkflow
@@ -123,6 +123,14 @@ class Plan(VersionedDocument):
     """Each has a skipped check with its id among `checks`."""
     about: DatasetAbout | None = None
     """Statements for readers of slices, or of a table; None in other plans."""
+    derived: Query | None = omit_default(None)
+    """The query whose rows are the delivery, over accepted data alone: its column `kN` is that of the field with this number.
+    None: the rows are those of the objects that arrived."""
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The datasets whose accepted data is read beside a delivery, sorted."""
+        return tuple(sorted({*referred_datasets(self.checks), *(referred_in(self.derived) if self.derived else ())}))
 
     @property
     def digest(self) -> str:
@@ -147,7 +155,7 @@ class Plan(VersionedDocument):
         """The plan that measures accepted data by some of the schedules: what is broken is reported, and shows no value."""
         checks = tuple(check.check for check in self.scheduled if check.schedule in due)
         policy = Policy(samples=False, allow_empty=True)
-        own = replace(self.current, checks=checks, policy=policy, scheduled=())
+        own = replace(self.current, checks=checks, policy=policy, scheduled=(), derived=None)
         return replace(own, service_levels=(), lineage=(), workflow=None, external=())
 
     @property

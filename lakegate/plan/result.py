@@ -197,7 +197,7 @@ class WrittenObject:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile(WrittenObject):
-    """A typed file of accepted or of rejected rows."""
+    """A typed file of rows."""
 
     rows: Rows
 
@@ -267,6 +267,8 @@ class Result(VersionedDocument):
     rows."""
     rejected_files: Annotated[tuple[WrittenFile, ...], Bounds(most=100_000)] = omit_default(())
     """Likewise its rejected rows, if the contract rejects single rows."""
+    derived: Annotated[tuple[WrittenFile, ...], Bounds(most=100_000)] = omit_default(())
+    """Of a derived dataset the rows of its query, which are the delivery, in order; empty if the query failed."""
     engines: Annotated[dict[Step, Annotated[str, Bounds(most=128)]], Bounds(most=20)] = field(default_factory=dict)
     timings: Annotated[dict[Step, Amount], Bounds(most=100)] = field(default_factory=dict)
     """Seconds by step."""

@@ -70,6 +70,13 @@ RECORDS = {"header": "the header line once more", "blank": "a line without value
 """Texts for records without data."""
 
 
+def names_of_parts(files: tuple[str, ...], result: Result) -> tuple[str, ...]:
+    """The names of what was judged: of a derived dataset those of the parts of its rows, else of the files."""
+    if len(result.derived) <= 1:
+        return files
+    return tuple(f"{files[0]} (part {number:,})" for number in range(1, len(result.derived) + 1))
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """A judged delivery, with the names of its files."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,13 +22,13 @@ from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Pa
 from lakegate.engine.read.data_source import AT, Level, Source
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.job.job_storage import ANYWHERE, Addresses, read_request, versions_of, write
-from lakegate.plan.check import Check, Keys
+from lakegate.plan.check import Check, Keys, Query
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.spark import spark_session, spark_tasks
 from lakegate.spark.deequ_metrics import DeequMetrics, find_shared, sharing
-from lakegate.spark.spark_queries import AcceptedRecords, SparkTables, run_queries
+from lakegate.spark.spark_queries import AcceptedRecords, SparkTables, run_queries, write_rows
 from lakegate.spark.spark_row_split import split
 from lakegate.spark.spark_session import FEW_ROWS, settings, start
 from lakegate.spark.spark_tasks import Pass
@@ -116,6 +116,12 @@ class Spark:
     def split(self, source: Source, rejected: Rejected) -> Shares | None:
         """See `Backend`."""
         return split(self.session, self.plan, source, rejected, self.request.output_uri)
+
+    def write_rows(
+        self, query: Query, write: Callable[[Iterable[pa.RecordBatch], Workspace, int], Written]
+    ) -> list[Written]:
+        """See `Backend`."""
+        return write_rows(self.session, query, AcceptedRecords(self.session, self.request), write)
 
     def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
         """See `Backend`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -17,7 +17,17 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.base.errors import InputError
-from lakegate.engine.duckdb_queries import OPERATION, TAKES_BACK, accepted_sources, accepted_value, within
+from lakegate.engine.attempt import Workspace, Written
+from lakegate.engine.duckdb_queries import (
+    FAILED_QUERY,
+    OPERATION,
+    SLOW_QUERY,
+    TAKES_BACK,
+    UNREAD_INPUT,
+    accepted_sources,
+    accepted_value,
+    within,
+)
 from lakegate.engine.evaluate.predicate_sql import program
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.share_evaluation import Evaluation
@@ -30,7 +40,7 @@ from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement
 from lakegate.spark.spark_guard import is_query, unsafe
 from lakegate.spark.spark_session import settings
-from lakegate.spark.spark_tasks import run, spark_type
+from lakegate.spark.spark_tasks import run, spark_type, write_batches
 from lakegate.verdict.measured_values import (
     FAILED,
     TOO_SLOW,
@@ -44,6 +54,7 @@ from lakegate.verdict.measured_values import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 
@@ -107,6 +118,41 @@ def _run_check(spark: SparkSession, check: Check, tables: SparkTables, seconds: 
         finally:
             for view in views:
                 spark.catalog.dropTempView(view)
+
+
+def write_rows(
+    spark: SparkSession,
+    query: Query,
+    accepted: AcceptedRecords,
+    write: Callable[[Iterable[pa.RecordBatch], Workspace, int], Written],
+) -> list[Written]:
+    """See `lakegate.engine.attempt.Backend`."""
+    views = [f"r{number}" for number in range(len(query.relations))]
+    with settings(spark, ANSI), _within(spark, seconds_each(1), "derived") as is_over:
+        try:
+            for view, relation in zip(views, query.relations, strict=True):
+                _accepted(spark, relation, accepted).createOrReplaceTempView(view)
+            frame = spark.sql(query.text, args=query.bound("")) if is_query(spark, query.text) else None
+            if frame is None or unsafe(frame, set(views)):
+                raise UnreadableError(*FAILED_QUERY)
+            return write_batches(frame, write)
+        except (InputError, OSError):
+            raise UnreadableError(*UNREAD_INPUT) from None
+        except (PySparkException, Py4JError, ArithmeticError):
+            # Spark's message may contain values of the data: it is not repeated.
+            raise UnreadableError(*(SLOW_QUERY if is_over.is_set() else FAILED_QUERY)) from None
+        finally:
+            for view in views:
+                spark.catalog.dropTempView(view)
+
+
+def _accepted(spark: SparkSession, relation: QueryRelation, accepted: AcceptedRecords) -> DataFrame:
+    """The accepted rows of a relation, none where all were taken back."""
+    assert relation.full_name is not None
+    if accepted.lacking([relation.full_name]) is None:
+        return accepted.rows(relation.full_name, relation.columns)
+    columns = [F.lit(None).cast(spark_type(each)).alias(f"c{at}") for at, each in enumerate(relation.columns)]
+    return spark.range(0).select(*columns, F.lit(1).alias("row"))
 
 
 def _measurement(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:

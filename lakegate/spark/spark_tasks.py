@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import StorageLevel
+from pyspark import StorageLevel, TaskContext
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from lakegate.admission.file_signatures import UnreadableError
@@ -176,6 +177,23 @@ def write_parts(
     rows = spark.sparkContext.parallelize([(bytearray(pickle.dumps(part)),) for part in parts], len(parts))
     found = spark.createDataFrame(rows, "part BINARY").mapInArrow(written, "written BINARY").collect()
     return [pickle.loads(row["written"]) for row in found]  # noqa: S301 - our own workers wrote it
+
+
+def write_batches(
+    frame: DataFrame, write: Callable[[Iterable[pa.RecordBatch], Workspace, int], Written]
+) -> list[Written]:
+    """Results of a function that is given the rows of each partition, with its number; empty ones are left out."""
+
+    def written(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task, rows = TaskContext.get(), iter(batches)
+        assert task is not None
+        first = next(rows, None)
+        if first is not None:
+            with workspace() as own:
+                found = write(chain([first], rows), own, task.partitionId())
+            yield pa.record_batch([pa.array([pickle.dumps(found)], pa.binary())], names=["written"])
+
+    return [pickle.loads(row["written"]) for row in frame.mapInArrow(written, "written BINARY").collect()]  # noqa: S301 - as above
 
 
 @contextmanager

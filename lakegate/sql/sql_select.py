@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from lakegate.base.text import plural
-from lakegate.contract.contract_model import Contract, Dataset, Rule
+from lakegate.contract.contract_model import Contract, Dataset, Origin, Rule
 from lakegate.contract.field_paths import column_name
 from lakegate.plan.check import Query
 from lakegate.sql import sql_casts, sql_dates, sql_functions, sql_operators
@@ -23,7 +23,7 @@ from lakegate.sql.sql_names import (
     only,
     without_form,
 )
-from lakegate.sql.sql_parser import dialect_of, one_word, parse, refuse_hazards
+from lakegate.sql.sql_parser import DIALECTS, dialect_of, one_word, parse, refuse_hazards
 from lakegate.sql.typed_sql import (
     MAX_DUCKDB_LENGTH,
     MAX_GROWTH,
@@ -480,20 +480,11 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     Raises RefusedError if the query must not be executed, UntranslatedError if this version cannot translate it.
     """
     dialect = dialect_of(contract, rule)
-    tree = parse(str(rule.arguments.get("query", "")), dialect)
-    refuse_hazards(tree, FUNCTIONS)
-    _check_windows(tree)
+    tree = _parsed(str(rule.arguments.get("query", "")), dialect)
     if not set(rule.fields) <= {field.name for field in dataset.fields}:
         raise UntranslatedError("it stands at a part of a value")
     names = QueryNames(contract, dataset, column_name(rule.fields[0]) if len(rule.fields) == 1 else None)
-    translator = Translator(dialect, names, FORMS, translate_query)
-    try:
-        subquery = translator.translate_query(tree, Scope(names, {}))
-    except RecursionError:
-        raise RefusedError("query-too-large", "The query has too many levels.") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        # the parser builds trees without parts that a node must have, or with others, from hostile texts
-        raise UntranslatedError("a part of it has a form that is not known") from None
+    subquery = _translated(tree, dialect, names)
     kinds = [column.kind for column in subquery.columns]
     if kinds == [SqlKind.BOOLEAN]:
         alias = names.fresh()
@@ -508,6 +499,48 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     if not names.relations():
         raise UntranslatedError("it reads no dataset")
     return Query(*subquery.text, tuple(names.texts), names.relations()), tuple(sorted(names.named))
+
+
+def translate_rows(inputs: Contract, text: str, dialect: str) -> tuple[Query, tuple[OutputColumn, ...]]:
+    """A query whose rows are wanted, over the accepted data of the datasets of a contract, and its columns `k0`, `k1`, ….
+
+    Raises as `translate`, and RefusedError for one that returns other rows at another time.
+    """
+    known = DIALECTS.get(dialect.strip().lower())
+    if known is None:
+        raise UntranslatedError("its dialect is not known to this version")
+    tree = _parsed(text, known)
+    nothing = Dataset("", (), (), Origin("$"))
+    names = QueryNames(inputs, nothing, None)
+    subquery = _translated(tree, known, names)
+    query = Query(*subquery.text, tuple(names.texts), names.relations())
+    if any(relation.delivered for relation in query.relations):
+        message = "It stands for what is delivered, and a derived dataset has no delivery: name an input."
+        raise RefusedError("query-unknown-table", message, place_of(tree))
+    if ":now" in query.text:
+        message = "The query depends on the time at which it runs: compare with a column, or with a constant."
+        raise RefusedError("query-forbidden", message, place_of(tree))
+    if not query.relations:
+        raise UntranslatedError("it reads no dataset")
+    return query, subquery.columns
+
+
+def _parsed(text: str, dialect: str) -> exp.Query:
+    tree = parse(text, dialect)
+    refuse_hazards(tree, FUNCTIONS)
+    _check_windows(tree)
+    return tree
+
+
+def _translated(tree: exp.Query, dialect: str, names: QueryNames) -> TypedQuery:
+    translator = Translator(dialect, names, FORMS, translate_query)
+    try:
+        return translator.translate_query(tree, Scope(names, {}))
+    except RecursionError:
+        raise RefusedError("query-too-large", "The query has too many levels.") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # the parser builds trees without parts that a node must have, or with others, from hostile texts
+        raise UntranslatedError("a part of it has a form that is not known") from None
 
 
 def _check_windows(tree: exp.Query) -> None:

@@ -49,6 +49,7 @@ NOT_JUDGED = frozenset(
         "cost",
         "typed_files",
         "rejected_files",
+        "derived",
     }
 )
 JUDGED = tuple(each.name for each in fields(Result) if each.name not in NOT_JUDGED)

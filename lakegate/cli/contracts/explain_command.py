@@ -30,8 +30,8 @@ RANGES: Final = {
 """The values of a setting, by its type in the schema."""
 BLANKS = {" ": "a blank", "\u00a0": "a non-breaking blank (U+00A0)", "\u202f": "a narrow one (U+202F)"}
 """Values that nobody would see."""
-SAMPLES: Final = {"integer": "100", "array": '["n/a"]', "object": "{source: https://example.com/orders.csv}"}
-"""Examples of values of settings that have no default, by type."""
+SAMPLES: Final = {"integer": "100", "array": '["n/a"]'}
+"""Examples of values of settings that have no default, by type; mappings have theirs in the schema (`x-sample`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def settings() -> list[SettingExplanation]:
 def _setting(key: str, schema: dict[str, Any]) -> SettingExplanation:
     listed = schema.get("enum", schema.get("examples", [schema["const"]] if "const" in schema else []))
     default = json.dumps(schema["default"]) if "default" in schema else ""
-    sample = default or (_sample(listed[0]) if listed else SAMPLES.get(_type(schema), '";"'))
+    sample = default or (_sample(listed[0]) if listed else schema.get("x-sample") or SAMPLES.get(_type(schema), '";"'))
     inner = f"{{{key}: {sample}}}" if "." not in key else f"{{csv: {{{key.removeprefix('csv.')}: {sample}}}}}"
     values = ", ".join(BLANKS.get(each, f"`{each}`") for each in listed) or _range(schema)
     return SettingExplanation(

@@ -12,7 +12,18 @@ from typing import Any, get_args
 from lakegate.base.json_codec import Bounds, DocumentField, limits, members_of
 from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Rule, Severity
-from lakegate.contract.delivery_policy import QUARANTINE_DAYS, WORKFLOW, Policy, Pull, Replaces
+from lakegate.contract.delivery_policy import (
+    MAX_INPUTS,
+    MAX_QUERY,
+    QUARANTINE_DAYS,
+    WORKFLOW,
+    Derivation,
+    DerivationInput,
+    InputColumn,
+    Policy,
+    Pull,
+    Replaces,
+)
 from lakegate.contract.documents.document_tree import Notes, Place
 from lakegate.contract.file_formats import (
     DECIMAL_SEPARATORS,
@@ -25,6 +36,7 @@ from lakegate.contract.file_formats import (
     NullWords,
     Storage,
 )
+from lakegate.contract.logical_types import LogicalType, decimal_scale
 from lakegate.contract.name_times import WRITTEN, pattern_of
 
 # ---- Values of the extension ----
@@ -275,6 +287,76 @@ def _pull_of_parts(place: Place, parts: dict[str, str]) -> Pull:
     return Pull(**parts, unencrypted=is_plain)
 
 
+DERIVATION = {
+    "inputs": "the datasets that the query reads, by their names in it",
+    "query": "one SELECT",
+    "dialect": "the dialect of the query, such as `duckdb` or `spark`",
+    "schedule": PULL["schedule"][1],
+}
+"""The keys of `derive`, each with its description."""
+INPUT = {
+    "dataset": "`CONTRACT/DATASET_vN`",
+    "columns": "the type of each column that the query reads: `{amount: decimal, placed: timestamp}`",
+    "key": "a list of columns that no two rows have alike",
+}
+"""The keys of an input, likewise."""
+DERIVED_TYPES = tuple(kind for kind in LogicalType if kind not in {LogicalType.TIME, LogicalType.BINARY})
+"""Types of columns that queries compute with."""
+_DECIMAL = re.compile(r"decimal\(([0-9]{1,2}), ?([0-9]{1,2})\)")
+
+
+def derive(place: Place) -> Derivation:
+    """Inputs, query and schedule of a derived dataset."""
+    _expect_keys(place, DERIVATION, "query")
+    named = {name: _input(name, entry) for name, entry in place["inputs"].entries.items()}
+    if not named:
+        raise InvalidValueError(f"as `inputs` {DERIVATION['inputs']}: `{{orders: {{dataset: shop/orders_v1, …}}}}`")
+    if len(named) > MAX_INPUTS:
+        raise InvalidValueError(f"at most {MAX_INPUTS} inputs", place["inputs"])
+    parts = {key: place[key].text or "" for key in ("query", "dialect", "schedule") if place[key].present}
+    for key, text in parts.items():
+        if not text or len(text) > MAX_QUERY or (key == "schedule" and not re.fullmatch(PULL["schedule"][0], text)):
+            raise InvalidValueError(f"as `{key}` {DERIVATION[key]}", place[key])
+    return Derivation(tuple(named.values()), **parts)
+
+
+def _input(name: str, place: Place) -> DerivationInput:
+    _expect_keys(place, INPUT, "dataset")
+    dataset = place["dataset"].text or ""
+    if not re.fullmatch(r"[^/\s]+/\S+_v(0|[1-9][0-9]{0,8})", dataset):
+        raise InvalidValueError(f"as `dataset` {INPUT['dataset']}", place["dataset"])
+    columns = tuple(_input_column(column, each) for column, each in place["columns"].entries.items())
+    if not columns:
+        raise InvalidValueError(f"as `columns` {INPUT['columns']}", place["columns"])
+    key = texts(place["key"]) if place["key"].present else ()
+    if unknown := sorted(set(key) - {each.name for each in columns}):
+        raise InvalidValueError(f"as `key` columns that the input lists, and not {quote(unknown[0])}", place["key"])
+    return DerivationInput(name, dataset, columns, key)
+
+
+def _input_column(name: str, place: Place) -> InputColumn:
+    """A column with its type, of decimals also with digits: `decimal(30,2)`."""
+    digits = _DECIMAL.fullmatch(place.text or "")
+    if digits is not None:
+        return InputColumn(name, LogicalType.DECIMAL, decimal_scale(int(digits[1]), int(digits[2])))
+    kind = next((each for each in DERIVED_TYPES if each.value == place.text), None)
+    if kind is None:
+        raise InvalidValueError(
+            f"as type of a column one of {join_words([each.value for each in DERIVED_TYPES])}", place
+        )
+    return InputColumn(name, kind)
+
+
+def _expect_keys(place: Place, known: Mapping[str, str], needed: str) -> None:
+    for key, value in place.entries.items():
+        if key not in known:
+            raise InvalidValueError(
+                f"no key {quote(key)}, only {join_words(known)}.{did_you_mean(key, known)}".rstrip("."), value
+            )
+    if needed not in place.entries:
+        raise InvalidValueError(f"a mapping with `{needed}`")
+
+
 # ---- The extension ----
 # Each key is one row of a table. An unknown key or an unsupported value is an error: no setting is ignored silently.
 
@@ -328,6 +410,7 @@ POLICY = _keys_of(
     snapshot_time=time_in_name,
     workflow=workflow,
     pull=pull,
+    derive=derive,
 )
 STORAGE = _keys_of(Storage, format=one_of(Format, Format.UNKNOWN), records=path_of_members)
 OTHER: dict[str, tuple[str, Parser]] = {
@@ -386,7 +469,8 @@ class Extension:
         self.policy = Policy(**settings)
         self.csv = Csv(**csv)
         is_csv = served is None or (served is Format.UNKNOWN and bool(csv))
-        self.storage = Storage(**({"format": Format.CSV if is_csv else served} | storage))
+        undeclared = Format.PARQUET if self.policy.derive else Format.CSV if is_csv else served
+        self.storage = Storage(**({"format": undeclared} | storage))
 
     def graded(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
         """The rules of the dataset; all are warnings if the dataset is not critical."""

@@ -168,7 +168,7 @@ Validators: TypeAlias = Callable[[str], Mapping[str, AnsweredTechnology]]
 """By the name of a dataset, the technologies that are answered for it, by their folded names."""
 
 
-def validators_of(dependencies: Dependencies, before: Publication | None) -> Validators:
+def validators_of(dependencies: Dependencies, before: Publication | None, _own: tuple[str, ...] = ()) -> Validators:
     """The validators for a document to publish: those registered, or, if it was published `before`, those that it had then.
 
     What is returned raises InputError while a technology has two validators.

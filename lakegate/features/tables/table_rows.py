@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.engine.accepted_rows import AcceptedRows, RowsOfFile
-from lakegate.engine.row_groups import row_groups
+from lakegate.engine.row_groups import write_file
 from lakegate.engine.typed_columns import PlanColumns, TypedColumns
 from lakegate.features.tables.rejected_files import RejectedColumns, RejectedRows, rejected_rows_of
 from lakegate.plan.plan import Plan
@@ -45,18 +44,6 @@ class TypedFile:
         size, etag = target.stat().st_size, workspace.keep(target, self.uri)
         target.unlink()
         return WrittenFile(self.uri, size, etag, count)
-
-
-def write_file(rows: Iterable[pa.Table], schema: pa.Schema, target: Path) -> int:
-    """Write tables of these columns as one file, packed with zstd and with statistics; returns the number of its rows."""
-    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - whoever writes no typed files does not need its 30 ms
-
-    count = 0
-    with ParquetWriter(target, schema, compression="zstd", write_page_index=True) as writer:
-        for group in row_groups(rows):
-            writer.write_table(group, row_group_size=len(group))
-            count += len(group)
-    return count
 
 
 # ---- Extension point `row writers` ----

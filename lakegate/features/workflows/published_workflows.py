@@ -84,7 +84,7 @@ Workflows: TypeAlias = Callable[[str, str], PlannedWorkflow | None]
 """Finds the workflow of a dataset by the name in its contract, e.g. `strict@1`; None where there is none."""
 
 
-def _workflows_of(dependencies: Dependencies, before: Publication | None) -> Workflows:
+def _workflows_of(dependencies: Dependencies, before: Publication | None, _own: tuple[str, ...]) -> Workflows:
     """The workflows of a document to publish: the newest, or, if it was published `before`, those that it had then."""
     if before is None:
         return lambda _, name: workflow_named(dependencies, name)

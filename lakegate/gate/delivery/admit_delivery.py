@@ -42,6 +42,8 @@ def refused_object(turn: DeliveryTurn, data: ObjectVersion) -> tuple[str, ...]:
     terms = turn.terms
     if terms.delivery is not DeliveryUnit.OBJECT:
         return (_without_delivery(terms),)
+    if terms.is_derived:
+        return duplicate(turn, SourceObject.of(data))
     plan = turn.plan
     key = turn.row.landing_key
     return refusals(plan, data.size, first, key) + duplicate(turn, SourceObject.of(data))

@@ -38,7 +38,7 @@ from lakegate.plan.billed_cost import BilledCost, cost_of_job
 from lakegate.plan.plan import Plan
 from lakegate.plan.planned_workflow import NOTIFY
 from lakegate.plan.result import Result
-from lakegate.report.delivery_report import Report
+from lakegate.report.delivery_report import Report, names_of_parts
 from lakegate.verdict.reasons import APPROVAL_EXPIRED, DUPLICATE, WORKFLOW_REJECTS
 from lakegate.verdict.verdict import ACCEPTING, Judgement, Verdict, broken_rules, counts_of, judge, reason_texts
 
@@ -368,7 +368,7 @@ def _report(plan: bytes, result: bytes, decision: Decision | None, files: tuple[
     judgement = judge(compiled, measured)
     if decision is not None:
         judgement = replace(judgement, verdict=Verdict(decision.verdict))
-    return Report(compiled, judgement, measured, files)
+    return Report(compiled, judgement, measured, names_of_parts(files, measured))
 
 
 def _enforced(plan: Plan, result: Result) -> EnforcedVerdict | None:

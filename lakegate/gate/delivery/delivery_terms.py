@@ -13,7 +13,6 @@ from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates, MergeStr
 from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.delivery.protocol import PUSH, Workflow, workflow_of
-from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 
 
@@ -69,6 +68,11 @@ class Terms:
     """Features read their settings in it."""
 
     @property
+    def is_derived(self) -> bool:
+        """Whether the run computes the rows, so that what landed is only the request for them."""
+        return self.policy.derive is not None
+
+    @property
     def as_slices(self) -> bool:
         """Whether slices are published in place of the files that arrived, one delivery after another."""
         return self.policy.publish_as is PublishAs.PARQUET
@@ -103,7 +107,7 @@ def _terms(body: bytes) -> Terms:
         by_rows=policy.on_reject is OnReject.ROWS,
         batch=BatchLimits(policy.batch_files, policy.batch_bytes, policy.batch_seconds),
         observed=policy.mode is Mode.OBSERVE,
-        references=referred_datasets(plan.checks),
+        references=plan.references,
         workflow=workflow_of(plan.workflow),
         delivery=policy.delivery,
         quiet=timedelta(minutes=policy.quiet_minutes),

@@ -25,7 +25,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.event_bodies import EventSubscriber, message
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import Block, BlockKind, Head, LedgerObject
+from lakegate.gate.ledger.blocks import Block, BlockInput, BlockKind, Head, LedgerObject
 from lakegate.gate.ledger.commit import names_key
 from lakegate.gate.ports import Address, ObjectVersion, agree
 from lakegate.gate.table import ConditionName
@@ -45,7 +45,7 @@ DESTINATIONS = {"accepted": "accepted", "rejected": "quarantine"}
 def copies_of(turn: DeliveryTurn, to: State, result: Result | None) -> tuple[tuple[tuple[SourceObject, ...], str], ...]:
     """The copies: for each object the sources of its bytes, and its destination.
 
-    What arrived is always one: of slices it is beside them.
+    What arrived, or was derived, is always one: of slices it is beside them.
     """
     pin = turn.pin
     publisher = publisher_of(turn.terms) if to is State.PUBLISHED and result is not None else None
@@ -71,6 +71,14 @@ def copies_of(turn: DeliveryTurn, to: State, result: Result | None) -> tuple[tup
         )
     share = "accepted" if to is State.PUBLISHED else "quarantine"
     suffix = turn.terms.suffix
+    if result is not None and result.derived and turn.row.waiver is None:
+        return written + tuple(
+            (
+                (_written(turn, "derived", each),),
+                lake_layout.destination_key(share, pin, turn.row.id, beside + lake_layout.part_name(number, suffix)),
+            )
+            for number, each in enumerate(result.derived)
+        )
     copies = [(each, lake_layout.part_name(number, suffix)) for number, each in _sources(turn)]
     last = turn.row.marker
     if last is not None and turn.row.decision is not None and not turn.decision.staged:
@@ -393,4 +401,5 @@ def _block(
         corrects=pin.corrects or None,
         table=published.table,
         rejected_table=published.rejected_table,
+        inputs=tuple(BlockInput(each.dataset, each.height) for each in pin.references if turn.terms.is_derived),
     )

@@ -75,6 +75,15 @@ class TableFile:
     rows: Started
 
 
+@dataclass(frozen=True, slots=True)
+class BlockInput:
+    """A dataset whose accepted rows a derived delivery was computed of."""
+
+    dataset: NotEmpty
+    height: Exact
+    """Of its chain: blocks above it were not read."""
+
+
 # ---- Records of acts ----
 # A record is a block of the ledger beside the deliveries: it has a height and the digest of the block below, and is verified
 # with them. Its content belongs to its kind, as `lakegate.gate.ledger.record_contents` defines it.
@@ -192,6 +201,8 @@ class Block:
     """Of a published delivery its rows as typed files, sorted by key, none of one without rows. None: it has no such files."""
     rejected_table: Annotated[tuple[TableFile, ...], Bounds(1)] | None = omit_default(None)
     """Likewise of its rejected rows, beside `table`. None: it has none, or no such files."""
+    inputs: tuple[BlockInput, ...] = omit_default(())
+    """Of a derived dataset, sorted by name; empty where nothing was computed."""
 
     @property
     def typed_keys(self) -> frozenset[str]:

@@ -72,7 +72,6 @@ from lakegate.inheritance.inherited_documents import (
     resolve,
 )
 from lakegate.lints.linter import Examined
-from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 from lakegate.rules.check_builder import NEVER_MEASURED
 from lakegate.rules.compile_plan import compile_plan
@@ -454,7 +453,7 @@ def plan_publication(dependencies: Dependencies, compiled: CompiledContract) -> 
 def _unknown_datasets(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
     """Datasets that no rule is compared with, because nothing is published there, or it is another owner's: both look alike."""
     for dataset in sorted(
-        {dataset for plan in compiled.plans.values() for dataset in referred_datasets(Plan.from_bytes(plan).checks)}
+        {dataset for plan in compiled.plans.values() for dataset in Plan.from_bytes(plan).references}
     ):
         contract, _, number = parts_of(dataset)
         found = leading(dependencies.registry.contract(contract), contract, number) if is_usable(contract) else None
@@ -540,8 +539,8 @@ Lookup: TypeAlias = Callable[..., Any]
 class PublishedPlans(NamedTuple):
     """The addition of a feature to the plan of a dataset; it has a lookup, which is made for each contract."""
 
-    lookup: Callable[[Dependencies, Publication | None], Lookup]
-    """Finds the newest, or, if the document was published before, what it was published with."""
+    lookup: Callable[[Dependencies, Publication | None, tuple[str, ...]], Lookup]
+    """Finds the newest, or, if the document was published before, what it was published with; given the publisher's contracts."""
     add: Callable[[Contract, Dataset, Plan, Lookup], Plan]
     """The plan with what the feature adds. Raises ContractError."""
     measured: Callable[[Contract, Dataset, Lookup], Collection[str]] = lambda *_: ()
@@ -571,7 +570,7 @@ def referred_of(dependencies: Dependencies, text: bytes, own: tuple[str, ...] = 
     Contracts that are neither the publisher's `own` nor shared with the document's are not there.
     """
     before = published_before(dependencies, text)
-    lookups = {name: _published_plans(name).lookup(dependencies, before) for name in names(PUBLISHED_PLANS)}
+    lookups = {name: _published_plans(name).lookup(dependencies, before, own) for name in names(PUBLISHED_PLANS)}
     return ReferredDocuments(
         parents_of(dependencies, text, before, own), lookups, own, dependencies.places.missing_fields
     )

@@ -230,7 +230,9 @@ def test_a_producer_reads_results_and_no_rows() -> None:
 
 DIGEST = "0f" * 32
 OF_KIND = {
-    **dict.fromkeys(("line", "pause", "promise", "pull", "revalidation", "slices"), "{contract}/orders_v1"),
+    **dict.fromkeys(
+        ("line", "pause", "promise", "pull", "revalidation", "derivation", "slices"), "{contract}/orders_v1"
+    ),
     **dict.fromkeys(
         ("workload", "announcement", "batch", "content", "producer", "request", "upload", "arrival"), DIGEST
     ),

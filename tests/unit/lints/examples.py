@@ -130,7 +130,11 @@ def _examined(case: dict[str, Any], side: str) -> Examined:
             each: PlannedWorkflow(f"{each}.0.0", 3, asks if each.startswith("asking") else ())
             for each in case["workflows"]
         }
-        lookups = {"workflows": lambda _, name: named.get(name), "external_validators": lambda _: {}}
+        lookups = {
+            "workflows": lambda _, name: named.get(name),
+            "external_validators": lambda _: {},
+            "derived": lambda *_: None,
+        }
         try:
             compile_document(text, ReferredDocuments(parents, lookups))
         except DocumentRefused as refused:

@@ -102,6 +102,7 @@ def test_the_schema_names_the_fields_of_the_block() -> None:
                 "corrects",
                 "engines",
                 "rejected_table",
+                "inputs",
                 "result",
                 "slices",
                 "supersedes",
@@ -115,7 +116,7 @@ def test_the_schema_names_the_fields_of_the_block() -> None:
     assert SCHEMA["properties"]["format"] == {"const": FORMAT}
 
 
-@pytest.mark.parametrize("member", ["corrects", "slices", "supersedes", "table", "waiver", "watermark"])
+@pytest.mark.parametrize("member", ["corrects", "inputs", "slices", "supersedes", "table", "waiver", "watermark"])
 def test_an_absent_member_is_not_written(member: str) -> None:
     """One block, one text: a member that a delivery does not have is absent, and never null."""
     document = {**json.loads(to_json(a_block())), member: None}
@@ -376,6 +377,8 @@ ABSENT_IF_EMPTY = {
     "lifecycle": {"parents"},
     "erasure": {"table"},
     "erased": {"table"},
+    "approval": {"workflow_state"},
+    "decline": {"workflow_state"},
 }
 """Members that records of earlier releases do not have; an empty one is refused, so that a record has one form."""
 
@@ -385,6 +388,7 @@ ABSENT_IF_EMPTY = {
     [
         *(("publication", "inherited_from", ""), ("lifecycle", "parents", [])),
         *(("erasure", "table", []), ("erased", "table", [])),
+        *(("approval", "workflow_state", ""), ("decline", "workflow_state", "")),
     ],
 )
 def test_a_member_that_may_be_absent_is_not_empty(kind: str, member: str, empty: object) -> None:

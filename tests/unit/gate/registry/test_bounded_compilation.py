@@ -44,7 +44,11 @@ def parents(name: str, major: int) -> ParentDocument | None:
     return ParentDocument(document(name, ABOVE[name]), parents, is_published=True) if name in ABOVE else None
 
 
-LOOKUPS = {"workflows": lambda _dataset, _name: None, "external_validators": lambda _dataset: {}}
+LOOKUPS = {
+    "workflows": lambda _dataset, _name: None,
+    "external_validators": lambda _dataset: {},
+    "derived": lambda *_: None,
+}
 NOBODY = ReferredDocuments(parents, LOOKUPS)
 GOOD = {
     "alone": document("shop"),

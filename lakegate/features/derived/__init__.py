@@ -1,0 +1,1 @@
+"""Datasets that are derived from accepted data of others by a query."""

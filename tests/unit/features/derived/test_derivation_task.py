@@ -1,0 +1,157 @@
+"""Requests for the rows of a derived dataset: one for each new state of its inputs, whatever happens to a sweep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lakegate.features.derived.derivation_task import name_of_delivery, run_now
+from lakegate.gate.effects import Effect, run
+from lakegate.gate.ledger.blocks import BlockInput, BlockKind
+from lakegate.gate.ports import Address
+from tests.simulation.environment import LAKE, LINE
+from tests.unit.features.derived.derived_stage import FOLDER, QUERY, TOTALS, DerivedStage
+
+
+def stage(deliveries: int = 1) -> DerivedStage:
+    """An input with deliveries, and a derived dataset that the sweep knows."""
+    found = DerivedStage()
+    for _ in range(deliveries):
+        found.deliver()
+    found.publish()
+    found.sweep()
+    return found
+
+
+def test_nothing_is_asked_for_before_every_input_has_something() -> None:
+    found = stage(deliveries=0)
+    found.sweep(6)
+
+    assert found.requests == {}
+
+
+def test_a_request_names_the_heights_and_becomes_a_block() -> None:
+    """What the run computed is accepted, and the block says of what; what landed is gone."""
+    found = stage()
+    found.sweep(6)
+    (request,) = found.requests.values()
+    found.derive()
+    found.sweep(1)
+    (block,) = found.blocks
+    (stored,) = block.objects
+
+    assert (request["derive"], request["inputs"]) == (TOTALS, {LINE: 0})
+    assert (block.kind, block.inputs) == (BlockKind.PUBLISHED, (BlockInput(LINE, 0),))
+    assert stored.key.endswith("/part-00000.parquet")
+    assert found.env.memory.objects.read(Address(LAKE, stored.key)) == b'[["orders/lines_v1", 0]]'
+    assert found.requests == {}
+
+
+def test_without_a_new_block_nothing_is_asked_for_again() -> None:
+    found = stage()
+    found.sweep(6)
+    found.derive()
+    for _ in range(3):
+        found.sweep(6)
+
+    assert (found.requests, len(found.blocks)) == ({}, 1)
+
+
+def test_a_new_block_of_an_input_asks_again_and_the_next_delivery_replaces() -> None:
+    found = stage()
+    found.sweep(6)
+    found.derive()
+    found.deliver()
+    found.sweep(6)
+    found.derive()
+
+    assert [(each.inputs[0].height, each.supersedes) for each in found.blocks] == [(0, ()), (1, (0,))]
+
+
+def test_a_new_version_asks_again() -> None:
+    """A mended query has other rows of the same inputs."""
+    found = stage()
+    found.sweep(6)
+    found.derive(failing=1)
+    found.publish(QUERY.replace("sum(amount)", "count(*)"), "1.0.1")
+    found.sweep(6)
+    found.sweep(6)
+    found.derive()
+
+    assert [(each.kind, each.contract_version) for each in found.blocks] == [
+        (BlockKind.QUARANTINED, "1.0.0"),
+        (BlockKind.PUBLISHED, "1.0.1"),
+    ]
+
+
+def test_the_next_request_waits_for_the_delivery_before() -> None:
+    """Else an older state could be accepted after a newer one."""
+    found = stage()
+    found.sweep(6)
+    (before,) = found.requests
+    found.deliver()
+    found.sweep(6)
+
+    assert list(found.requests) == [before]
+
+
+def test_a_delivery_that_has_read_more_than_was_asked_for_needs_no_other_one() -> None:
+    """The heights are pinned when the request is taken in, and are then those of the block."""
+    found = stage()
+    found.sweep(6)
+    found.deliver()
+    found.derive()
+    found.sweep(6)
+
+    assert ([each.inputs[0].height for each in found.blocks], found.requests) == ([1], {})
+
+
+@pytest.mark.parametrize("effect", [Effect.WRITE_ROW, Effect.LAND])
+@pytest.mark.parametrize("is_done", [False, True])
+@pytest.mark.parametrize("is_derived", [False, True])
+def test_a_sweep_that_ends_in_the_middle_asks_once(effect: Effect, *, is_done: bool, is_derived: bool) -> None:
+    """It ended before or after an effect; meanwhile the delivery may have come and gone."""
+    found = stage()
+    found.env.memory.clock.sleep(360)
+    steps = found.steps()
+    call: Any = next(steps)
+    while call.effect is not effect:
+        call = steps.send(call.do())
+    if is_done:
+        call.do()
+    steps.close()
+    if is_derived:
+        found.derive()
+    found.sweep(6)
+    found.derive()
+    for _ in range(3):
+        found.sweep(6)
+
+    assert ([each.kind for each in found.blocks], found.requests) == ([BlockKind.PUBLISHED], {})
+
+
+def test_a_person_asks_although_nothing_is_new() -> None:
+    found = stage()
+    found.sweep(6)
+    found.derive()
+    run(run_now(found.env.dependencies, TOTALS), found.env.memory.clock)
+    found.sweep()
+    found.derive()
+
+    assert [each.supersedes for each in found.blocks] == [(), (0,)]
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        (f"{FOLDER}derived-0123456789abcdef.json", f"{FOLDER}derived"),
+        ("derived-0123456789abcdef.json", "derived"),
+        (f"{FOLDER}derived-0123456789abcdeg.json", None),
+        (f"{FOLDER}orders.csv", None),
+    ],
+)
+def test_requests_are_deliveries_of_one_name(key: str, name: str | None) -> None:
+    found = DerivedStage()
+
+    assert name_of_delivery(found.env.dependencies, key) == name
