@@ -151,7 +151,7 @@ class ApprovalContent:
     verdict: Accepted
     """Of the judgement."""
     _: KW_ONLY
-    workflow_state: str = omit_default("")
+    workflow_state: NotEmpty | None = omit_default(None)
     """The state of its workflow's own in which it was asked about; absent where its workflow has none."""
 
 
