@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 from lakegate.base.errors import InputError
 
@@ -14,6 +15,8 @@ POINT: Final = "table readers"
 METADATA: Final = re.compile(r"(?:v)?(?P<number>[0-9]{1,18})(?:-[0-9A-Za-z-]+)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
 """A name of a metadata file of Iceberg, with the number of the change that wrote it."""
 METADATA_SUFFIXES = (".metadata.json", ".metadata.json.gz")
+S3: Final = frozenset({"s3", "s3a", "s3n"})
+"""Names of one store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,42 @@ class TablePlace:
     in_catalog: bool = False
     without: frozenset[str] = frozenset()
     """Buckets of S3 that have no files of the table, whatever its metadata says."""
+    whole_store: bool = True
+    """Whether a table of a catalog may have files outside of its own folder, in the store that has its metadata."""
+
+
+class TableFolder(NamedTuple):
+    """The folder of a table of Iceberg: the one above `metadata`, whatever the metadata says."""
+
+    scheme: str
+    path: str
+    """Of S3 with the bucket before it; without a slash at its end."""
+
+    @classmethod
+    def above(cls, metadata_location: str) -> TableFolder:
+        """The one of a metadata file, as a person or a catalog names it."""
+        scheme, path = _parts(metadata_location)
+        folder = path.rpartition("/")[0].removesuffix("/metadata")
+        return cls(scheme, str(Path(folder).resolve()) if scheme == "file" else folder)
+
+    def has(self, address: str) -> bool:
+        """Whether a file is in the folder, or in one below it. Links are followed."""
+        scheme, path = _parts(address)
+        if scheme == self.scheme == "file":
+            return Path(path).resolve().is_relative_to(self.path)
+        is_plain = address == f"{scheme}://{path}"  # else who asks for the file reads another one than who names it
+        is_same = is_plain and self.shares_store(scheme) and ".." not in path.split("/")
+        return is_same and path.startswith(f"{self.path}/")
+
+    def shares_store(self, scheme: str) -> bool:
+        """Whether files of a scheme are in the store of the folder."""
+        return scheme == self.scheme or {scheme, self.scheme} <= S3
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """Scheme and path, as the library of Iceberg reads them."""
+    parts = urlsplit(address)
+    return (parts.scheme, f"{parts.netloc}{parts.path}") if parts.scheme else ("file", address)
 
 
 @dataclass(frozen=True, slots=True)

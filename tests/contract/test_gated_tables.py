@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +18,7 @@ from pyiceberg.table.update import SetSnapshotRefUpdate
 from lakegate.base.errors import ConditionFailed, NotFound, PortError
 from lakegate.features.pull.snapshots.gated_tables import GatedBranch, GatedTables
 from lakegate.features.pull.snapshots.iceberg_branches import IcebergBranches
-from tests.deliveries.tables import add_deletes, deleted_positions, folder_of
+from tests.deliveries.tables import add_deletes, add_file, deleted_positions, folder_of
 from tests.fakes.gated_tables import MemoryGatedTable
 
 BRANCH = GatedBranch("sales", "orders", "audit")
@@ -234,3 +236,92 @@ def test_deletes_are_files_of_a_snapshot(tmp_path: Path) -> None:
     assert before is not None
     assert before != world.tables.files(BRANCH, snapshot)
     assert before.number == len(("list", "manifest of data", "manifest of deletes", "data", "deletes"))
+
+
+OTHER = "other/orders/data"
+"""The folder of data of another producer, which the function may read, too."""
+
+
+def other_file(world: GatedOnIceberg) -> Path:
+    """A data file of another producer."""
+    snapshot = world.commit(1, to_main=True)
+    folder = world.folder / OTHER
+    folder.mkdir(parents=True)
+    return Path(shutil.copy(world._data(snapshot), folder / "a.parquet"))  # noqa: SLF001 - of this module
+
+
+def current_refused(world: GatedOnIceberg) -> str:
+    with pytest.raises(PortError) as refused:
+        world.tables.files(BRANCH, state(world).main)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "form", ["file://{}", "{}", "file://{folder}/sales/orders/data/../../../" + OTHER + "/a.parquet"]
+)
+def test_a_data_file_of_another_table_is_refused(tmp_path: Path, form: str) -> None:
+    """Its rows are of another producer, whose files the function may read as well."""
+    world = GatedOnIceberg(tmp_path)
+    file = other_file(world)
+    add_file(world.catalog.load_table("sales.orders"), form.format(file, folder=tmp_path), size=file.stat().st_size)
+
+    assert current_refused(world) == "table-refused"
+
+
+def test_deletes_of_another_table_are_refused(tmp_path: Path) -> None:
+    world = GatedOnIceberg(tmp_path)
+    world.commit(1, to_main=True)
+    table = world.catalog.load_table("sales.orders")
+    add_deletes(table, deleted_positions(table, 0), DataFileContent.POSITION_DELETES)
+    (place,) = (folder_of(table) / "data").glob("*-deletes.parquet")
+    (tmp_path / OTHER).mkdir(parents=True)
+    shutil.move(place, tmp_path / OTHER)
+    place.symlink_to(tmp_path / OTHER / place.name)
+
+    assert current_refused(world) == "table-refused"
+
+
+@pytest.mark.parametrize("kind", ["manifest-list", "manifest"])
+def test_metadata_of_another_table_is_refused(tmp_path: Path, kind: str) -> None:
+    """A manifest, and a list of them."""
+    world = GatedOnIceberg(tmp_path)
+    snapshot = world.commit(1, to_main=True)
+    table = world.catalog.load_table("sales.orders")
+    found = table.snapshot_by_id(snapshot)
+    assert found is not None
+    named = found.manifest_list if kind == "manifest-list" else found.manifests(table.io)[0].manifest_path
+    file = Path(named.removeprefix("file://"))
+    (tmp_path / OTHER).mkdir(parents=True)
+    shutil.move(file, tmp_path / OTHER)
+    if kind == "manifest-list":
+        _rewrite(table.metadata_location, named, f"file://{tmp_path}/{OTHER}/{file.name}")
+    else:
+        file.symlink_to(tmp_path / OTHER / file.name)
+
+    assert current_refused(world) == "table-refused"
+
+
+def _rewrite(metadata_location: str, old: str, new: str) -> None:
+    """Other metadata at the place that the catalog names."""
+    file = Path(metadata_location.removeprefix("file://"))
+    file.write_text(file.read_text().replace(json.dumps(old), json.dumps(new)))
+
+
+@pytest.mark.parametrize("place", ["other", "sales/orders/inner", "sales"])
+def test_the_location_in_the_metadata_is_the_folder_of_the_catalog(tmp_path: Path, place: str) -> None:
+    """It decides where a commit writes to, and nothing else: no file is of the table because of it."""
+    world = GatedOnIceberg(tmp_path)
+    world.commit(1)
+    table = world.catalog.load_table("sales.orders")
+    _rewrite(table.metadata_location, table.metadata.location, f"file://{tmp_path}/{place}")
+    with pytest.raises(PortError, match="table-refused"):
+        state(world)
+
+
+def test_a_slash_at_the_end_of_the_location_is_no_other_folder(tmp_path: Path) -> None:
+    world = GatedOnIceberg(tmp_path)
+    snapshot = world.commit(1)
+    table = world.catalog.load_table("sales.orders")
+    _rewrite(table.metadata_location, table.metadata.location, f"{table.metadata.location}/")
+
+    assert state(world).head == snapshot

@@ -43,7 +43,10 @@ WORDS: Final[Mapping[str, str]] = {
     "branch-missing": "The table has no branch of this name: there is nothing to judge.",
     "table-missing": "The catalog has no such table of Iceberg, or it was dropped or renamed.",
     "table-replaced": "Another table has the name: the judged one was dropped. Nothing was changed; write the rows again.",
-    "table-refused": "The table cannot be read, or chooses code or places of its own: `lakegate check --table` says why.",
+    "table-refused": (
+        "The table cannot be read, as `lakegate check --table` explains, chooses code or places of its own, or has files "
+        "outside of its folder, which is the one above its metadata."
+    ),
     "table-unreachable": "A file or the catalog of the table did not answer.",
     "too-many-files": "The snapshot has more than 20,000 files: compact the table.",
     "snapshot-expired": "The snapshot, or a file of it, is not there any more: expire none that is on the branch.",

@@ -29,13 +29,18 @@ from pyiceberg.table import DataScan, StaticTable, Table
 from lakegate.base.errors import InputError, SetUpError
 from lakegate.base.text import printable, quote
 from lakegate.features.table_readers.parquet_rows import columns_of, write_rows
-from lakegate.local_check.table_readers import METADATA_SUFFIXES, TablePlace, WrittenTable, newest_metadata
+from lakegate.local_check.table_readers import (
+    METADATA_SUFFIXES,
+    TableFolder,
+    TablePlace,
+    WrittenTable,
+    newest_metadata,
+)
 
 if TYPE_CHECKING:
     from pyiceberg.typedef import Properties
 
 LONGEST_ERROR: Final = 300
-S3: Final = frozenset({"s3", "s3a", "s3n"})
 S3_PROPERTIES: Final = {
     "AWS_REGION": "s3.region",
     "AWS_ENDPOINT_URL": "s3.endpoint",
@@ -74,7 +79,9 @@ def _in_catalog(place: TablePlace) -> Table:
     catalog_name, *identifier = place.name.split(".")
     catalog = _catalog(catalog_name)
     table = catalog.load_table(tuple(identifier))
-    files = OwnFiles(_properties(table, catalog), table.metadata_location, in_catalog=True, without=place.without)
+    files = OwnFiles(
+        _properties(table, catalog), table.metadata_location, whole_store=place.whole_store, without=place.without
+    )
     return Table(table.name(), table.metadata, table.metadata_location, files, catalog)
 
 
@@ -121,9 +128,9 @@ def _newest(folder: str) -> str:
 
 
 class OwnFiles(PyArrowFileIO):
-    """Reads the files of one table only: those in its folder, and of a table that a catalog names all of the same store.
+    """Reads the files of one table only: those in its folder, and, where a catalog vouches for it, all of the same store.
 
-    A metadata file may name any address. The folder is the one above `metadata`, whatever the metadata says.
+    A metadata file may name any address.
     """
 
     def __init__(
@@ -131,36 +138,29 @@ class OwnFiles(PyArrowFileIO):
         properties: Properties,
         metadata_location: str,
         *,
-        in_catalog: bool = False,
+        whole_store: bool = False,
         without: frozenset[str] = frozenset(),
     ) -> None:
         """`metadata_location`: as the person or the catalog named it."""
         super().__init__(properties)
-        self._scheme, _, path = self.parse_location(metadata_location, properties)
-        above = path.rpartition("/")[0]
-        folder = above.removesuffix("/metadata") if above.endswith("/metadata") else above
-        self._folder = str(Path(folder).resolve()) if self._scheme == "file" else folder
-        self._whole_store = in_catalog and self._scheme != "file"
+        self._folder = TableFolder.above(metadata_location)
+        self._whole_store = whole_store and self._folder.scheme != "file"
         self._without = without
 
     def new_input(self, location: str) -> PyArrowFile:
         """As pyiceberg's own. InputError for a file that is not of the table."""
         scheme, _, path = self.parse_location(location, self.properties)
-        if not self._is_own(scheme, path):
+        if not self._is_own(location, scheme, path):
             raise InputError(
-                f"the table has the file {quote(location)}, which is not in {self._folder} and is not read: "
+                f"the table has the file {quote(location)}, which is not in {self._folder.path} and is not read: "
                 "name the table by its catalog, or copy it with all its files by Iceberg's own procedures"
             )
         return super().new_input(location)
 
-    def _is_own(self, scheme: str, path: str) -> bool:
-        if scheme != self._scheme and not {scheme, self._scheme} <= S3:
+    def _is_own(self, location: str, scheme: str, path: str) -> bool:
+        if scheme != "file" and path.partition("/")[0] in self._without:
             return False
-        if scheme == "file":
-            return Path(path).resolve().is_relative_to(self._folder)
-        if path.partition("/")[0] in self._without:
-            return False
-        return self._whole_store or (path.startswith(f"{self._folder}/") and ".." not in path.split("/"))
+        return self._folder.has(location) or (self._whole_store and self._folder.shares_store(scheme))
 
 
 # ---- Reading it ----

@@ -42,7 +42,7 @@ from lakegate.features.pull.snapshots.gated_tables import (
     TableState,
     branch_of,
 )
-from lakegate.local_check.table_readers import POINT, TablePlace, WriteTable
+from lakegate.local_check.table_readers import POINT, TableFolder, TablePlace, WriteTable
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -99,13 +99,14 @@ class IcebergBranches:
             return None
         with _catalog_errors():
             try:
-                listed = dict(islice(_files_of(table, found), MOST_FILES + 1))
+                listed = dict[str, int]()
+                for address, size in islice(_files_of(table, found), MOST_FILES + 1):
+                    self._require_own(address, table)  # before it is read
+                    listed[address] = size
             except FileNotFoundError:
                 return None
         if len(listed) > MOST_FILES:
             raise PortError("too-many-files")
-        for address in listed:
-            self._require_foreign(address, table)
         try:
             with ThreadPoolExecutor(AT_ONCE) as readers:
                 stated = list(readers.map(self.identify, listed))
@@ -140,18 +141,27 @@ class IcebergBranches:
                 table: Table = catalog.load_table((branch.database, branch.table))
                 if any(name in table.metadata.properties for name in REFUSED_PROPERTIES):
                     raise PortError("table-refused")
-                for address in (table.metadata_location, f"{table.metadata.location}/"):
-                    self._require_foreign(address, table)
+                self._require_own(table.metadata_location, table)
+                # where the function's own commit writes metadata to
+                if TableFolder.above(f"{table.metadata.location.rstrip('/')}/metadata/") != _folder(table):
+                    raise PortError("table-refused")
                 return table
         return None
 
-    def _require_foreign(self, address: str, table: Table) -> None:
-        """Raise PortError for a file of a bucket of the stack, or of another kind of store than the table's."""
-        if address.startswith(S3):
-            if address.partition("://")[2].partition("/")[0] in self.own:
-                raise PortError("bucket-refused")
-        elif table.metadata_location.startswith(S3):
+    def _require_own(self, address: str, table: Table) -> None:
+        """Raise PortError for a file of a bucket of the stack, or outside of the table's folder.
+
+        The function reads tables of several producers: one names none of another's files.
+        """
+        if address.startswith(S3) and address.partition("://")[2].partition("/")[0] in self.own:
+            raise PortError("bucket-refused")
+        if not _folder(table).has(address):
             raise PortError("table-refused")
+
+
+def _folder(table: Table) -> TableFolder:
+    """As the catalog has it: the metadata may state any `location`."""
+    return TableFolder.above(table.metadata_location)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +261,8 @@ class SnapshotSource:
 
     def _write(self, branch: GatedBranch, snapshot: str, file: Path, pins: SnapshotPins) -> None:
         write: WriteTable = load_extension(POINT, "iceberg")
-        place = TablePlace(
-            f"{self.catalog}.{branch.database}.{branch.table}", snapshot, in_catalog=True, without=self.own
-        )
+        name = f"{self.catalog}.{branch.database}.{branch.table}"
+        place = TablePlace(name, snapshot, in_catalog=True, without=self.own, whole_store=False)
         try:
             write(place, file, {PINS: json.dumps(encode(pins))})
         except InputError:  # `lakegate check --table` says why

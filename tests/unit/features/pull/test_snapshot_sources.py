@@ -19,11 +19,13 @@ from pyiceberg.types import StringType
 from pyiceberg.utils.config import Config
 
 from lakegate.base.errors import NotFound, PortError
+from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import Pull
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
 from lakegate.features.pull.snapshots import iceberg_branches
 from lakegate.features.pull.snapshots.gated_tables import PINS, GatedBranch, version_of
 from lakegate.features.pull.snapshots.iceberg_branches import IcebergBranches, S3Files, SnapshotSource
+from lakegate.local_check.table_readers import POINT, TablePlace
 from tests.contract.test_gated_tables import identify
 from tests.deliveries.tables import add_deletes, add_file, deleted_positions
 from tests.unit.aws.conftest import Cloud
@@ -191,6 +193,22 @@ def test_a_file_of_the_stack_is_no_file_of_a_table(producer: Producer, address: 
     newest = producer.catalog.load_table("sales.orders").metadata.current_snapshot_id
 
     assert producer.reason(version_of(str(producer.table.metadata.table_uuid), newest or 0)) == "bucket-refused"
+
+
+def test_the_copy_reads_the_folder_of_the_table_alone(producer: Producer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a catalog names may be another table since its files were asked for."""
+    places, written = list[TablePlace](), load_extension(POINT, "iceberg")
+
+    def write(place: TablePlace, *more: Any) -> Any:
+        places.append(place)
+        return written(place, *more)
+
+    monkeypatch.setattr(iceberg_branches, "load_extension", lambda *_: write)
+    version = producer.version
+    producer.read(version)
+
+    wanted = TablePlace("lake.sales.orders", version.partition("/")[2], True, frozenset({"lake"}), whole_store=False)
+    assert places == [wanted]
 
 
 def _data(producer: Producer) -> Path:
