@@ -105,8 +105,9 @@ def events(delivery: JudgedDelivery) -> list[dict[str, Any]]:
     landed = _dataset(delivery, delivery.landed)
     if delivery.landed_version:
         landed["facets"] |= _facet("version", datasetVersion=printable(delivery.landed_version))
-    start = _event("START", delivery.began, run, job, inputs=[landed], outputs=[])
-    judged = [landed | {"inputFacets": _measured(delivery)}]
+    read = [_bare(each) for each in delivery.derived_from]
+    start = _event("START", delivery.began, run, job, inputs=[landed, *read], outputs=[])
+    judged = [landed | {"inputFacets": _measured(delivery)}, *read]
     if delivery.verdict:
         verdict = _facet_of("tags", TAGS_OF_RUN, tags=[_tag("lakegate.verdict", delivery.verdict)])
         run = run | {"facets": run["facets"] | verdict}
@@ -157,10 +158,15 @@ def _names(dataset: LineageDataset) -> dict[str, str]:
     return {"namespace": f"s3://{dataset.bucket}", "name": printable(dataset.key)}
 
 
+def _bare(dataset: LineageDataset) -> dict[str, Any]:
+    names = _names(dataset)
+    return {**names, "facets": _facet("dataSource", name=names["namespace"], uri=names["namespace"])}
+
+
 def _dataset(delivery: JudgedDelivery, dataset: LineageDataset) -> dict[str, Any]:
     """A dataset with what both of a delivery's have: only accepted data is known to have the columns of the contract."""
-    names = _names(dataset)
-    facets = _facet("dataSource", name=names["namespace"], uri=names["namespace"])
+    found = _bare(dataset)
+    facets = found["facets"]
     if delivery.contract:
         about = {"contract": printable(delivery.contract), "version": printable(delivery.version)}
         base = {"_producer": PRODUCER, "_schemaURL": CONTRACT_SCHEMA}
@@ -169,7 +175,7 @@ def _dataset(delivery: JudgedDelivery, dataset: LineageDataset) -> dict[str, Any
         facets |= _facet("tags", tags=[_tag("lakegate.status", delivery.status)])
     if delivery.columns and delivery.published:
         facets |= _facet("schema", fields=list(map(_field, delivery.columns)))
-    return {**names, "facets": facets}
+    return found
 
 
 def _field(column: LineageColumn) -> dict[str, Any]:
@@ -284,6 +290,7 @@ class JudgedDelivery:
     dataset: str
     """`<contract>/<dataset>_v<major>`."""
     landed: LineageDataset
+    """Of a derived dataset the request for its rows."""
     published: LineageDataset | None
     """The accepted data of its dataset; None if it was not accepted."""
     lake: str
@@ -313,6 +320,8 @@ class JudgedDelivery:
     """Empty where there is none."""
     status: str = ""
     """Of the contract version and its dataset, the stricter one, such as `deprecated`."""
+    derived_from: tuple[LineageDataset, ...] = ()
+    """The accepted data that the rows of a derived dataset were computed of."""
 
 
 # ---- What is reported of a delivery ----
@@ -368,6 +377,10 @@ def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) 
         reasons=decision.reasons if decision else tuple(str(attempt.cause) for attempt in row.failed[-1:]),
         verdict=str(decision.verdict) if decision else "",
         status=str(row.pinned.status),
+        derived_from=tuple(
+            LineageDataset(bare.lake, f"accepted/{each.dataset}")
+            for each in (row.pinned.references if plan is not None and plan.derived is not None else ())
+        ),
     )
 
 

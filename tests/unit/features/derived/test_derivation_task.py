@@ -7,11 +7,15 @@ from typing import Any
 import pytest
 
 from lakegate.features.derived.derivation_task import name_of_delivery, run_now
+from lakegate.features.openlineage.openlineage_events import events, judged_delivery
+from lakegate.gate.channel_ports import EndedDelivery
 from lakegate.gate.effects import Effect, run
+from lakegate.gate.event_bodies import message_id
 from lakegate.gate.ledger.blocks import BlockInput, BlockKind
 from lakegate.gate.ports import Address
 from tests.simulation.environment import LAKE, LINE
 from tests.unit.features.derived.derived_stage import FOLDER, QUERY, TOTALS, DerivedStage
+from tests.unit.features.openlineage.openlineage_checker import mistakes
 
 
 def stage(deliveries: int = 1) -> DerivedStage:
@@ -155,3 +159,21 @@ def test_requests_are_deliveries_of_one_name(key: str, name: str | None) -> None
     found = DerivedStage()
 
     assert name_of_delivery(found.env.dependencies, key) == name
+
+
+def test_lineage_names_the_inputs() -> None:
+    """Beside the request, which is what landed."""
+    found = stage()
+    found.sweep(6)
+    found.derive()
+    (block,) = found.blocks
+    row = found.env.dependencies.workloads.get(block.workload)
+    delivery = judged_delivery(
+        found.env.dependencies, EndedDelivery(row.id, TOTALS, message_id(row), "2026-01-05T12:00:00.000000Z")
+    )
+    start, complete = events(delivery)
+
+    assert delivery.landed.key.startswith(FOLDER)
+    assert [each["name"] for each in complete["inputs"]] == [delivery.landed.key, f"accepted/{LINE}"]
+    assert [each["name"] for each in complete["outputs"]] == [f"accepted/{TOTALS}"]
+    assert [mistakes(each) for each in (start, complete)] == [[], []]
