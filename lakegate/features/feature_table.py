@@ -43,6 +43,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("commands", "stack smoke", "lakegate.features.deployment.smoke_command:smoke"),
     ("commands", "stack upload", "lakegate.features.deployment.upload_release_command:upload"),
     ("commands", "route import", "lakegate.features.convert.route_import_command:import_routes"),
+    ("comparisons", "derivation", "lakegate.features.derived.derive_again:DERIVATION"),
     ("comparisons", "integrity", "lakegate.features.odf.slice_comparisons:INTEGRITY"),
     ("comparisons", "replay", "lakegate.features.odf.slice_comparisons:REPLAY"),
     ("dataset events", "drift", "lakegate.features.drift.drift_event:DriftEvent"),

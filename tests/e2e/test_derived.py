@@ -77,6 +77,9 @@ def test_rows_follow_the_inputs_and_are_judged(stack: Deployed) -> None:
     assert second.supersedes == (first.height,)
     assert _rows(stack, third)[-1] == ("cid", 1, "100.01")  # what was refused can be looked at
 
+    again = lakegate("verify", DATASET, "--derivation", "--local")
+    assert "2 derivations computed again: the rows of each are as they were accepted." in again.stdout
+
     shown = lakegate("derive", "list", "--local")
     assert f"of e2e-orders/sales_v1 up to height {heights[-1]}" in shown.stdout
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.engine.read.data_source import LocalStore
+from lakegate.features.derived.derive_again import are_same_rows, derive_again
 from lakegate.verdict.verdict import judge
-from tests.deliveries.delivery import rule
+from tests.deliveries.delivery import request_for, rule
 from tests.deliveries.derived import derived, derived_plan, input_of, rows_of
 from tests.reference.sampling import sampled
 
@@ -167,3 +172,23 @@ def test_the_rules_of_the_contract_judge_the_rows(tmp_path: Path) -> None:
 
     assert rows_of(result) == [{"buyer": None, "id": 1}]
     assert [each.rule for each in judge(plan, result).reasons] == ["required"]
+
+
+def test_rows_that_were_altered_are_found(tmp_path: Path) -> None:
+    """The query is run again; rows, their order and their number are compared, and not the bytes of the file."""
+    found = input_of(tmp_path, "orders", ORDERS, *DELIVERIES)
+    stored = Path(urlsplit(derived(OF_TYPES, tmp_path / "own", found).derived[0].uri).path)
+    request = replace(request_for(OF_TYPES, tmp_path, b"{}"), references=(found,))
+    again = derive_again(request, OF_TYPES, tmp_path, LocalStore())
+    table = pq.read_table(stored)
+    others = {
+        "divided": table,
+        "shorter": table.slice(0, 3),
+        "sorted": table.take([1, 0, 2, 3]),
+        "altered": table.set_column(0, "id", [[1, 2, 3, 5]]),
+    }
+    for name, each in others.items():
+        pq.write_table(each, tmp_path / name, row_group_size=1 if name == "divided" else None)
+
+    assert are_same_rows([stored], again)
+    assert [name for name in others if are_same_rows([tmp_path / name], again)] == ["divided"]

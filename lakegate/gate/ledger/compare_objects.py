@@ -247,7 +247,7 @@ def _digest(key: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Findings of `--objects`, `--data`, `--integrity` or `--replay`."""
+    """Findings of a comparison of `lakegate verify`."""
 
     count: int
     expired: int

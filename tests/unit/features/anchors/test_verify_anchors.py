@@ -389,7 +389,7 @@ def test_another_key_than_the_stacks_is_found(kept: Lakegate, tmp_path: Path) ->
         ([], "name a dataset; without one, --anchors verifies every chain that is anchored"),
         (
             ["orders_v1", "--anchors", "stack", "--objects"],
-            "leave out --anchor, --keep-anchor, --objects, --integrity, --replay and --data",
+            "leave out --anchor, --keep-anchor, --objects, --derivation, --integrity, --replay and --data",
         ),
         (["--anchors", "stack", "--yaml", "x"], "--yaml has one chain: name its dataset"),
         (["--anchors", "stack"], "the stack lakegate keeps no anchors: set AnchorDays"),
