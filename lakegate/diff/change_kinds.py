@@ -187,6 +187,9 @@ KINDS: dict[str, ChangeKind] = {
     "period-added": _for_producers("a delivery that does not have one period is rejected.", "period-removed"),
     "period-removed": _for_nobody("A delivery may have any values of the column.", "period-added"),
     "period-changed": _breaking("A delivery has to have one value of another column.", "period-changed"),
+    "derivation-added": _breaking("The rows are computed, and no longer delivered.", "derivation-removed"),
+    "derivation-removed": _breaking("The rows are delivered, and no longer computed.", "derivation-added"),
+    "query-changed": _for_consumers("All rows are computed by another query.", "query-changed", Bump.MINOR),
     "file-format": _breaking("Files are written and read in another way.", "file-format"),
     "status": _for_nobody(f"{NO_DATA} by the status that a document declares.", "status"),
     "deprecation": _for_nobody(f"{NO_DATA}.", "deprecation"),
@@ -425,7 +428,7 @@ def _plain(value: object) -> object:
         case Enum():
             return value.value
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return {key: entry for key, entry in asdict(value).items() if entry}
+            return {key: _plain(entry) for key, entry in asdict(value).items() if entry}
         case _:
             return value
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from lakegate.contract.contract_model import Contract, Dataset, Severity
-from lakegate.contract.delivery_policy import Duplicates, FieldTreatment, Mode, OnReject, PublishAs, Replaces, Treatment
+from lakegate.contract.delivery_policy import (
+    Derivation,
+    Duplicates,
+    FieldTreatment,
+    Mode,
+    OnReject,
+    PublishAs,
+    Replaces,
+    Treatment,
+)
 from lakegate.contract.documents.document_root import DEPRECATION_KEYS
 from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
 from lakegate.diff.change_kinds import Change, meaning, text_of
@@ -101,6 +111,21 @@ _FORMS = {
 }
 """The kinds of changes between forms whose files are the same."""
 UNBOUNDED = float("inf")
+
+
+def _end(was_absent: bool, is_absent: bool) -> str:  # noqa: FBT001 - both sides of a comparison
+    """The end of the name of a change."""
+    return "added" if was_absent else "removed" if is_absent else "changed"
+
+
+def _kind_of_derivation(was: Derivation | None, now: Derivation | None) -> str:
+    """The kind of a change of `derive`; another schedule, or other blanks in the query, change no row."""
+    if was is None or now is None:
+        return f"derivation-{_end(was is None, now is None)}"
+    sides = [replace(each, schedule="", query=" ".join(each.query.split())) for each in (was, now)]
+    return "policy-changed" if sides[0] == sides[1] else "query-changed"
+
+
 KINDS_OF_SETTINGS: dict[str, Callable[[Any, Any], str]] = {
     "maxBytes": lambda was, now: "limit-lowered" if (now or UNBOUNDED) < (was or UNBOUNDED) else "limit-raised",
     "quarantineDays": lambda was, now: (
@@ -110,6 +135,7 @@ KINDS_OF_SETTINGS: dict[str, Callable[[Any, Any], str]] = {
     "replaces": lambda was, now: f"replacement-{_end(was is Replaces.NOTHING, now is Replaces.NOTHING)}",
     "period": lambda was, now: f"period-{_end(was is None, now is None)}",
     "snapshotTime": lambda _, __: "snapshot-time",
+    "derive": _kind_of_derivation,
 }
 """The kinds of change of keys that have kinds of their own."""
 
@@ -122,7 +148,8 @@ def compare_settings(old: Dataset, new: Dataset) -> Iterator[Change]:
             was, now = (getattr(side, name) if name else None for side in (before, after))
             if was != now:
                 stem = "csv." if table is CSV else ""
-                yield Change(f"{new.name}.lakegate.{stem}{key}", _kind(key, was, now), text_of(was), text_of(now))
+                texts = (text_of(each.query if isinstance(each, Derivation) else each) for each in (was, now))
+                yield Change(f"{new.name}.lakegate.{stem}{key}", _kind(key, was, now), *texts)
     if old.notice_days != new.notice_days:
         kind = "notice-shortened" if new.notice_days < old.notice_days else "notice-lengthened"
         yield Change(f"{new.name}.lakegate.noticePeriod", kind, str(old.notice_days), str(new.notice_days))
@@ -135,11 +162,6 @@ def _critical(dataset: Dataset) -> bool | None:
     """Whether a value that is not of its type rejects; None if the types of no field are checked."""
     severities = {rule.severity for rule in dataset.rules if rule.kind == "type"}
     return Severity.FAIL in severities if severities else None
-
-
-def _end(was_absent: bool, is_absent: bool) -> str:  # noqa: FBT001 - both sides of a comparison
-    """The end of the name of a change."""
-    return "added" if was_absent else "removed" if is_absent else "changed"
 
 
 def _kind(key: str, was: Any, now: Any) -> str:  # noqa: ANN401 - the values of any key
