@@ -19,6 +19,9 @@ MAX_WATERMARK_MINUTES = 366 * 24 * 60
 MAX_TIME_TRAVEL_DAYS = 3_660
 MAX_INPUTS = 6
 """Of a derived dataset: as many tables as one SELECT reads."""
+MAX_INPUT_COLUMNS = 2_000
+MAX_FULL_NAME = 512
+"""Characters of the whole name of a dataset."""
 MAX_QUERY = 10_000
 """Characters of the query of a derived dataset."""
 QUARANTINE_DAYS = (7, 30, 90, 365)
@@ -168,10 +171,10 @@ class DerivationInput:
 
     name: Name
     """In the query."""
-    dataset: Annotated[str, Pattern("[^/]+/.+_v(0|[1-9][0-9]{0,8})"), Bounds(most=512)]
+    dataset: Annotated[str, Pattern("[^/]+/.+_v(0|[1-9][0-9]{0,8})"), Bounds(most=MAX_FULL_NAME)]
     """`CONTRACT/DATASET_vN`."""
-    columns: Annotated[tuple[InputColumn, ...], Bounds(1, 2_000)]
-    key: Annotated[tuple[Name, ...], Bounds(most=100)] = omit_default(())
+    columns: Annotated[tuple[InputColumn, ...], Bounds(1, MAX_INPUT_COLUMNS)]
+    key: Annotated[tuple[Name, ...], Bounds(most=MAX_INPUT_COLUMNS)] = omit_default(())
     """Columns that no two of its current rows have alike: a join with them keeps the number of rows."""
 
 
@@ -181,7 +184,7 @@ class Derivation:
 
     inputs: Annotated[tuple[DerivationInput, ...], Bounds(1, MAX_INPUTS)]
     query: Annotated[str, Bounds(1, MAX_QUERY)]
-    dialect: Annotated[str, Bounds(1, 40)] = "duckdb"
+    dialect: Annotated[str, Bounds(1, 206)] = "duckdb"
     schedule: Annotated[str, Pattern(r"(rate|cron)\([ -~]+\)"), Bounds(most=206)] = "rate(5 minutes)"
     """When inputs are looked at, in UTC: the query runs again where one of them has a new block."""
 

@@ -196,6 +196,12 @@ def use_rows(
             raise
         except duckdb.Error:
             raise UnreadableError(*(SLOW_QUERY if is_over.is_set() else FAILED_QUERY)) from None
+        except OSError as error:  # what DuckDB raises while rows are read passes through Arrow
+            if is_over.is_set():
+                raise UnreadableError(*SLOW_QUERY) from None
+            if "Out of Memory" in str(error):
+                raise duckdb.OutOfMemoryException from None
+            raise
 
 
 def _no_rows(relation: QueryRelation) -> str:

@@ -516,10 +516,10 @@ def translate_rows(inputs: Contract, text: str, dialect: str) -> tuple[Query, tu
     query = Query(*subquery.text, tuple(names.texts), names.relations())
     if any(relation.delivered for relation in query.relations):
         message = "It stands for what is delivered, and a derived dataset has no delivery: name an input."
-        raise RefusedError("query-unknown-table", message, place_of(tree))
+        raise RefusedError("query-unknown-table", message)
     if ":now" in query.text:
         message = "The query depends on the time at which it runs: compare with a column, or with a constant."
-        raise RefusedError("query-forbidden", message, place_of(tree))
+        raise RefusedError("query-forbidden", message)
     if not query.relations:
         raise UntranslatedError("it reads no dataset")
     return query, subquery.columns

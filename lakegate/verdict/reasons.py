@@ -207,6 +207,7 @@ def _of_forms(plan: Plan, measurements: list[Measurement]) -> Iterator[Cause]:
 
 
 DUPLICATE: Final = "duplicate-content"
+NOT_REQUESTED: Final = "not-requested"
 WAIVER_EXPIRED: Final = "waiver-expired"
 APPROVAL_EXPIRED: Final = "approval-expired"
 WORKFLOW_REJECTS: Final = "workflow"
@@ -218,6 +219,7 @@ CODES: Final = {
     "contract-draft": "the dataset is a draft, or waits for its notice period: `lakegate reactivate` puts it in force; until then"
     " deliver to the version before, if there is one",
     DUPLICATE: "the very same content was accepted before",
+    NOT_REQUESTED: "the rows of this dataset are computed of others, and nobody delivers them (docs/derived.md)",
     WAIVER_EXPIRED: "the waiver was over before the delivery was taken in; what follows is why it had been rejected",
     APPROVAL_EXPIRED: "it was judged and waited for approval, and nobody answered in time: replay it to ask again",
     WORKFLOW_REJECTS: "a state of its workflow rejected what the rules accept: `lakegate workflow list` shows the workflow",

@@ -85,7 +85,7 @@ def numbered(array: pa.Array) -> pa.Array:
     if pa.types.is_map(kind):
         whole = pa.concat_arrays([array.slice(0, 0), array])
         return pa.MapArray.from_arrays(whole.offsets, numbered(whole.keys), numbered(whole.items), mask=whole.is_null())
-    if pa.types.is_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):  # the second where pyiceberg has written the schema
         whole = pa.concat_arrays([array.slice(0, 0), array])
-        return pa.ListArray.from_arrays(whole.offsets, numbered(whole.values), mask=whole.is_null())
+        return type(whole).from_arrays(whole.offsets, numbered(whole.values), mask=whole.is_null())
     return array

@@ -7,12 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from lakegate.base.json_codec import Bounds, DocumentField, limits, members_of
 from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Rule, Severity
 from lakegate.contract.delivery_policy import (
+    MAX_FULL_NAME,
+    MAX_INPUT_COLUMNS,
     MAX_INPUTS,
     MAX_QUERY,
     QUARANTINE_DAYS,
@@ -300,6 +302,9 @@ INPUT = {
     "key": "a list of columns that no two rows have alike",
 }
 """The keys of an input, likewise."""
+MAX_WORD: Final = 206
+"""Characters of a schedule."""
+LONGEST_NAME: Final = 1_024
 DERIVED_TYPES = tuple(kind for kind in LogicalType if kind not in {LogicalType.TIME, LogicalType.BINARY})
 """Types of columns that queries compute with."""
 _DECIMAL = re.compile(r"decimal\(([0-9]{1,2}), ?([0-9]{1,2})\)")
@@ -309,13 +314,16 @@ def derive(place: Place) -> Derivation:
     """Inputs, query and schedule of a derived dataset."""
     _expect_keys(place, DERIVATION, "query")
     named = {name: _input(name, entry) for name, entry in place["inputs"].entries.items()}
+    _expect_names(place["inputs"])
     if not named:
         raise InvalidValueError(f"as `inputs` {DERIVATION['inputs']}: `{{orders: {{dataset: shop/orders_v1, …}}}}`")
     if len(named) > MAX_INPUTS:
         raise InvalidValueError(f"at most {MAX_INPUTS} inputs", place["inputs"])
     parts = {key: place[key].text or "" for key in ("query", "dialect", "schedule") if place[key].present}
     for key, text in parts.items():
-        if not text or len(text) > MAX_QUERY or (key == "schedule" and not re.fullmatch(PULL["schedule"][0], text)):
+        most = MAX_QUERY if key == "query" else MAX_WORD
+        is_schedule = key != "schedule" or re.fullmatch(PULL["schedule"][0], text)
+        if not text.strip() or len(text) > most or not is_schedule:
             raise InvalidValueError(f"as `{key}` {DERIVATION[key]}", place[key])
     return Derivation(tuple(named.values()), **parts)
 
@@ -323,15 +331,22 @@ def derive(place: Place) -> Derivation:
 def _input(name: str, place: Place) -> DerivationInput:
     _expect_keys(place, INPUT, "dataset")
     dataset = place["dataset"].text or ""
-    if not re.fullmatch(r"[^/\s]+/\S+_v(0|[1-9][0-9]{0,8})", dataset):
+    if len(dataset) > MAX_FULL_NAME or not re.fullmatch(r"[^/\s]+/\S+_v(0|[1-9][0-9]{0,8})", dataset):
         raise InvalidValueError(f"as `dataset` {INPUT['dataset']}", place["dataset"])
     columns = tuple(_input_column(column, each) for column, each in place["columns"].entries.items())
-    if not columns:
+    _expect_names(place["columns"])
+    if not columns or len(columns) > MAX_INPUT_COLUMNS:
         raise InvalidValueError(f"as `columns` {INPUT['columns']}", place["columns"])
     key = texts(place["key"]) if place["key"].present else ()
     if unknown := sorted(set(key) - {each.name for each in columns}):
         raise InvalidValueError(f"as `key` columns that the input lists, and not {quote(unknown[0])}", place["key"])
     return DerivationInput(name, dataset, columns, key)
+
+
+def _expect_names(place: Place) -> None:
+    for name, entry in place.entries.items():
+        if not 1 <= len(name) <= LONGEST_NAME:
+            raise InvalidValueError(f"names of 1 to {LONGEST_NAME:,} characters", entry)
 
 
 def _input_column(name: str, place: Place) -> InputColumn:

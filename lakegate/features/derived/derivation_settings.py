@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 from lakegate.base.errors import ContractError, Problem
 from lakegate.base.text import did_you_mean, quote
 from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
-from lakegate.contract.delivery_policy import DeliveryUnit, Derivation, MergeStrategy, PublishAs, Replaces
+from lakegate.contract.delivery_policy import (
+    DeliveryUnit,
+    Derivation,
+    DerivationInput,
+    MergeStrategy,
+    PublishAs,
+    Replaces,
+)
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.field_paths import FieldPath, column_path
 from lakegate.contract.file_formats import Format
@@ -56,6 +63,10 @@ def derived_query(derivation: Derivation, fields: tuple[Field, ...]) -> Query:
         raise UnfitQueryError(f"{refused.message.rstrip('.')}.") from None
     except UntranslatedError as wrong:
         raise UnfitQueryError(f"The query cannot be run: {wrong.reason}.") from None
+    read = {relation.dataset for relation in query.relations}
+    for each in derivation.inputs:
+        if each.name not in read:
+            raise UnfitQueryError(f"The query does not read {quote(each.name)}: remove it from `inputs`.")
     names = [field.own_name for field in fields]
     places = {column.name: at for at, column in enumerate(columns)}
     for name in (column.name for at, column in enumerate(columns) if places[column.name] != at):
@@ -120,6 +131,19 @@ def plan_data(_contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
         raise ContractError((Problem(UNFIT, dataset.origin.path, dataset.origin.line, str(wrong)),)) from None
 
 
+def column_faults(each: DerivationInput, plan: Plan) -> Iterator[str]:
+    """What is wrong with the columns of an input, by the plan of its dataset."""
+    columns = {column.column: column for column in plan.columns}
+    for column in each.columns:
+        known = columns.get(column.name)
+        if known is None:
+            yield f"{each.dataset} has no column {quote(column.name)}.{did_you_mean(column.name, columns)}"
+        elif (known.type, known.scale) != (column.type, column.scale):
+            digits = f"({PRECISION},{known.scale})" if known.type is LogicalType.DECIMAL else ""
+            words = f"{quote(column.name)} of {each.dataset} is of the type {known.type.value}{digits}"
+            yield f"{words}: declare it so in `inputs`."
+
+
 # ---- Lints ----
 
 
@@ -156,6 +180,9 @@ def unfit_settings(contract: Contract, document: Document) -> Iterator[Finding]:
             yield place.path, "A derived dataset is one delivery: remove `delivery`."
         if dataset.storage.format is not Format.PARQUET:
             yield place.path, "The rows of a derived dataset are Parquet: remove `format`."
+        own = f"{contract.id}/{dataset.name}_v{contract.version.partition('.')[0]}"
+        if own in {each.dataset for each in derivation.inputs}:
+            yield place["inputs"].path, "No dataset is derived from itself: remove the input."
 
 
 def _derived(contract: Contract, document: Document) -> Iterator[tuple[Place, Dataset, Derivation]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -15,10 +14,14 @@ from lakegate.base.json_codec import EXTENSIONS
 from lakegate.contract.contract_model import DATASET_KEY, DERIVED
 from lakegate.contract.delivery_policy import Derivation
 from lakegate.gate.datasets.dataset_states import DatasetRowStore
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.pin_contract import referred_datasets
+from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import BlockInput, deliveries
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.scheduled_tasks import (
     RETIRED,
     Discovery,
@@ -31,6 +34,7 @@ from lakegate.gate.scheduled_tasks import (
     labelled_datasets,
     write_row,
 )
+from lakegate.plan.check import referred_in
 from lakegate.plan.plan import Plan
 
 # ---- The state of a derived dataset ----
@@ -100,22 +104,18 @@ def derived_datasets(dependencies: Dependencies, datasets: Iterable[str] | None 
 # so that an older state never comes after a newer one. What landed carries no authority: the gate pins the heights itself.
 
 
-KEY: Final = re.compile(r"(?P<folder>(?:[^/]*/)*)derived-[0-9a-f]{16}\.json")
-"""Of a request in landing."""
-
-
 def _step(dependencies: Dependencies, row: DerivationState, now: str) -> Steps[DerivationState]:
     found = current(dependencies, row.dataset, DERIVED)
     if found is None:
         return replace(row, plan="", version="", schedule="", next="", is_forced=False)
     snapshot, dataset = found
-    derivation = _derivation(dependencies, dataset)
-    row = planned(row, derivation, dataset.version.version, dataset.plan, now)
+    plan = _plan(dependencies, dataset)
+    row = planned(row, _derivation(plan), dataset.version.version, dataset.plan, now)
     later = replace(row, next=following(row.schedule, now))
     if row.key and not row.has_landed:
         return (yield from _landed(dependencies, later))
     routes = sorted(each.prefix for each in snapshot.routes if each.full_name == row.dataset and each.status != RETIRED)
-    inputs = _heights(dependencies, derivation)
+    inputs = _heights(dependencies, dataset.version, plan)
     is_new = row.is_forced or row.requested != row.plan or inputs != _derived_of(dependencies, row)
     if not routes or not is_new or any(each.height < 0 for each in inputs) or _is_under_way(dependencies, row):
         return later
@@ -145,9 +145,12 @@ def request_for(row: DerivationState) -> bytes:
     return json.dumps({"derive": row.dataset, "inputs": inputs, "at": row.at, "key": row.key}, indent=1).encode()
 
 
-def _heights(dependencies: Dependencies, derivation: Derivation) -> tuple[BlockInput, ...]:
-    names = sorted({each.dataset for each in derivation.inputs})
-    return tuple(BlockInput(name, dependencies.ledger.head(name).height) for name in names)
+def _heights(dependencies: Dependencies, version: Publication, plan: Plan) -> tuple[BlockInput, ...]:
+    """Of the datasets that the query reads, as a delivery would pin them now; -1 of one that is not shared, or has nothing."""
+    assert plan.derived is not None
+    datasets = sorted(set(referred_in(plan.derived)))
+    found = referred_datasets(dependencies, version.contract, version.version, datasets)
+    return tuple(BlockInput(each.dataset, each.height) for each in found)
 
 
 def _derived_of(dependencies: Dependencies, row: DerivationState) -> tuple[BlockInput, ...]:
@@ -162,27 +165,33 @@ def _block_inputs(dependencies: Dependencies, row: DerivationState) -> tuple[Blo
 
 
 def _is_under_way(dependencies: Dependencies, row: DerivationState) -> bool:
-    """Whether the latest request lies in landing: that is deleted when its delivery is finished."""
+    """Whether the latest request lies in landing: that is deleted when its delivery is finished, unless it FAILED."""
     if not row.key:
         return False
+    landing = dependencies.places.landing
     try:
-        dependencies.objects.head(Address(dependencies.places.landing, row.key))
+        version = dependencies.objects.head(Address(landing, row.key)).version
     except NotFound:
         return False
-    return True
+    delivery = dependencies.workloads.find(workload_id(landing, row.key, version))
+    return delivery is None or delivery.state is not State.FAILED
 
 
-def _derivation(dependencies: Dependencies, found: LabelledDataset) -> Derivation:
-    derivation = Plan.from_bytes(dependencies.plan_at(found.plan, found.dataset)).policy.derive
-    assert derivation is not None  # as its plan was found by it
-    return derivation
+def _plan(dependencies: Dependencies, found: LabelledDataset) -> Plan:
+    return Plan.from_bytes(dependencies.plan_at(found.plan, found.dataset))
+
+
+def _derivation(plan: Plan) -> Derivation:
+    assert plan.policy.derive is not None  # as the plan was found by it
+    return plan.policy.derive
 
 
 def _found(dependencies: Dependencies, found: LabelledDataset) -> DerivationState | None:
     row = derivations(dependencies).get(found.dataset)
     if row.plan == found.plan or is_retired(dependencies, found.dataset):
         return None
-    return planned(row, _derivation(dependencies, found), found.version.version, found.plan, dependencies.moment)
+    derivation = _derivation(_plan(dependencies, found))
+    return planned(row, derivation, found.version.version, found.plan, dependencies.moment)
 
 
 CURSOR: Final = "derivations"
@@ -196,15 +205,9 @@ def run_now(dependencies: Dependencies, dataset: str) -> Steps[DerivationState]:
     found = current(dependencies, dataset, DERIVED)
     if found is None:
         raise InputError(f"{dataset} is not derived: its contract has no `derive` (`lakegate derive list`)")
-    derivation, version = _derivation(dependencies, found[1]), found[1].version.version
+    derivation, version = _derivation(_plan(dependencies, found[1])), found[1].version.version
 
     def wanted(row: DerivationState) -> DerivationState:
         return replace(planned(row, derivation, version, found[1].plan, now), is_forced=True)
 
     return (yield from change_row(dependencies, TASK, dataset, wanted))
-
-
-def name_of_delivery(_dependencies: Dependencies, key: str) -> str | None:
-    """The name of a derived delivery, by which the next one replaces it; None of any other landing key."""
-    match = KEY.fullmatch(key)
-    return f"{match['folder']}derived" if match else None

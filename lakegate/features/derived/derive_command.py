@@ -16,9 +16,11 @@ from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, command, gate_command, interruptible_folder
 from lakegate.cli.options import ContractFile, DatasetFilter, DatasetName, OfDataset
 from lakegate.cli.terminal import Word
-from lakegate.contract.contract_model import DATASET_KEY
+from lakegate.contract.contract_model import DATASET_KEY, Contract, full_dataset_name
 from lakegate.contract.delivery_policy import Derivation
+from lakegate.contract.semantic_versions import major
 from lakegate.engine.read.data_source import path_of
+from lakegate.features.derived.derivation_settings import column_faults
 from lakegate.features.derived.derivation_task import DerivationState, derived_datasets, run_now
 from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.dependencies import Dependencies
@@ -27,6 +29,7 @@ from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_del
 from lakegate.local_check.data_files import DataFile
 from lakegate.report.delivery_report import Report
 from lakegate.report.verdict_text import show
+from lakegate.rules.compile_plan import compile_plan
 from lakegate.verdict.verdict import Verdict
 
 app = CommandGroup(help="Datasets that are computed of accepted data of others.")
@@ -50,9 +53,14 @@ class CheckedDerivation:
 def check_derivation(  # noqa: PLR0913, PLR0917 - every option of the command is one
     contract: ContractFile,
     given: Annotated[list[str], Option("--input", help="An accepted file of an input: NAME=FILE, once for each file.")],
-    documents: Annotated[list[Path], Option("--input-contract", help="The contract that the files of an input keep.")],
+    documents: Annotated[list[Path], Option("--input-contract", help="The contract of an input: FILE, once for each.")],
     dataset: OfDataset = None,
     output: Annotated[Path | None, Option(help="Write the rows into this file (.parquet).")] = None,
+    show_values: Annotated[
+        bool | None,
+        Option("--show-values/--mask", help="Show failing values, or their shapes; by default on a terminal."),
+    ] = None,
+    show_all: Annotated[bool, Option("--all", help="Show every check, not only failures.")] = False,
     engine: Annotated[EngineName, Option(help="native, or spark: the results are the same.")] = EngineName.NATIVE,
 ) -> CommandResult[CheckedDerivation]:
     """Run the query of a derived dataset over local files of its inputs, and say what the gate would say of its rows.
@@ -66,6 +74,9 @@ def check_derivation(  # noqa: PLR0913, PLR0917 - every option of the command is
     derivation = plan.policy.derive
     if derivation is None:
         raise InputError(f"{plan.dataset} is not derived: its contract has no `derive`")
+    if output is not None and output.suffix != ".parquet":
+        raise InputError(f"--output {output}: rows are written as Parquet: give a name that ends with .parquet")
+    _compare_columns(derivation, [document, *map(load, documents)])
     with interruptible_folder() as folder:
         request = folder / "query"
         request.touch()
@@ -76,7 +87,7 @@ def check_derivation(  # noqa: PLR0913, PLR0917 - every option of the command is
             list(_references(derivation, given)),
             documents,
             None,
-            terminal.is_read_by_a_person(),
+            terminal.is_read_by_a_person() if show_values is None else show_values,
             engine,
             is_derived=True,
         )
@@ -85,9 +96,24 @@ def check_derivation(  # noqa: PLR0913, PLR0917 - every option of the command is
     verdict = report.judgement.verdict
     reasons = tuple(report.message(each) for each in report.judgement.reasons)
     checked = CheckedDerivation(report.dataset, verdict.value, report.result.rows, reasons, written)
-    words: list[Word] = [lambda console: show(console, report, show_all=False, advice=advice)]
+    words: list[Word] = [lambda console: show(console, report, show_all=show_all, advice=advice)]
     words += [f"The rows are in {each}." for each in written]
     return CommandResult(checked, words, exit_code=EXIT_CODES.get(verdict, 0))
+
+
+def _compare_columns(derivation: Derivation, documents: list[Contract]) -> None:
+    """Raise InputError where the columns of an input are not those of its contract, as publishing does."""
+    plans = {
+        full_dataset_name(each.id, one.name, major(each.version)): compile_plan(each, one)
+        for each in documents
+        for one in each.datasets
+    }
+    for each in derivation.inputs:
+        if each.dataset not in plans:
+            given = join_words(plans)
+            raise InputError(f"{each.dataset}: give its contract with --input-contract FILE; given are {given}")
+        if faults := list(column_faults(each, plans[each.dataset])):
+            raise InputError(" ".join(faults))
 
 
 def _references(derivation: Derivation, given: list[str]) -> Iterator[str]:

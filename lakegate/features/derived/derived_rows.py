@@ -20,8 +20,8 @@ from lakegate.plan.result import WrittenFile
 if TYPE_CHECKING:
     from lakegate.engine.attempt import Backend, Workspace
 
-FOLDER: Final = "derived"
-"""In the folder of an attempt."""
+FOLDER: Final = "rows/derived"
+"""In the folder of an attempt, where copies are deleted when the delivery is committed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.text import did_you_mean, quote
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, full_dataset_name, is_usable, parts_of
 from lakegate.contract.delivery_policy import DerivationInput
 from lakegate.contract.semantic_versions import major
+from lakegate.features.derived.derivation_settings import column_faults
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.publish_contract import Lookup, PublishedPlans
 from lakegate.gate.registry.registry_rows import Publication
@@ -22,17 +23,27 @@ MOST_CHAINED: Final = 32
 
 
 def _published(dependencies: Dependencies, _before: Publication | None, own: tuple[str, ...]) -> Lookup:
-    """Finds the plan of a dataset by its current version, for a contract; None: it is not published, or not open to that."""
+    """Finds the plan of a dataset by its current version, for a contract; None: it is not published, or not open to that.
 
-    def plan_of(contract: str, dataset: str) -> Plan | None:
+    For no contract the names of the inputs of a dataset, whoever it belongs to.
+    """
+
+    def find(contract: str, dataset: str) -> Plan | tuple[str, ...] | None:
         other, name, number = parts_of(dataset)
         found = leading(dependencies.registry.contract(other), other, number) if is_usable(other) else None
-        if found is None or not found.is_open_to(contract, own):
+        digest = dict(found.plans).get(name) if found is not None else None
+        if found is None or not digest or (contract and not found.is_open_to(contract, own)):
             return None
-        digest = dict(found.plans).get(name)
-        return Plan.from_bytes(dependencies.plan_at(digest, dataset)) if digest else None
+        plan = Plan.from_bytes(dependencies.plan_at(digest, dataset))
+        return (
+            plan
+            if contract
+            else tuple(each.dataset for each in plan.policy.derive.inputs)
+            if plan.policy.derive
+            else ()
+        )
 
-    return plan_of
+    return find
 
 
 def _verified(contract: Contract, dataset: Dataset, plan: Plan, lookup: Lookup) -> Plan:
@@ -50,14 +61,8 @@ def _faults(contract: Contract, own: str, each: DerivationInput, lookup: Lookup)
     if found is None:
         yield f"{quote(each.dataset)} is not published here, or not shared with this contract (`sharedWith`)."
         return
-    columns = {column.column: column for column in found.columns}
-    for column in each.columns:
-        known = columns.get(column.name)
-        if known is None:
-            yield f"{each.dataset} has no column {quote(column.name)}.{did_you_mean(column.name, columns)}"
-        elif (known.type, known.scale) != (column.type, column.scale):
-            yield f"{quote(column.name)} of {each.dataset} is of the type {known.type.value}: declare it so in `inputs`."
-    if own in _above(contract, each.dataset, found, lookup):
+    yield from column_faults(each, found)
+    if own in _above(contract, each.dataset, lookup):
         yield f"{each.dataset} is derived from {own}: no dataset is derived from itself."
 
 
@@ -70,16 +75,20 @@ def _plan_of(contract: Contract, name: str, lookup: Lookup) -> Plan | None:
     return found
 
 
-def _above(contract: Contract, dataset: str, plan: Plan, lookup: Lookup) -> set[str]:
-    """A dataset, and all that it is derived from, as far as they are open to the contract."""
-    seen, waiting = {dataset}, [plan]
+def _above(contract: Contract, dataset: str, lookup: Lookup) -> set[str]:
+    """A dataset, and all that it is derived from; of the same contract as it is published now."""
+    own = {
+        full_dataset_name(contract.id, each.name, major(contract.version)): tuple(
+            one.dataset for one in (each.policy.derive.inputs if each.policy.derive else ())
+        )
+        for each in contract.datasets
+    }
+    seen, waiting = set[str](), [dataset]
     while waiting and len(seen) <= MOST_CHAINED:
-        derivation = waiting.pop().policy.derive
-        for each in derivation.inputs if derivation else ():
-            if each.dataset not in seen:
-                seen.add(each.dataset)
-                found = _plan_of(contract, each.dataset, lookup)
-                waiting += [found] if found is not None else []
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += own[name] if name in own else lookup("", name) or ()
     return seen
 
 

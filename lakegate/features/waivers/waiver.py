@@ -95,6 +95,8 @@ def _usable(dependencies: Dependencies, row: Workload, reason: str, end: datetim
     if terms.policy.publish_as is not PublishAs.ORIGINAL:
         form = "slices" if terms.as_slices else "typed files"
         raise InputError(f"its dataset publishes {form}, and none were written of it: correct the data, or replay it")
+    if terms.is_derived:
+        raise InputError("its rows are computed: publish the next version, with another query or other rules")
     if code := reason_against(row):
         raise InputError(f"a delivery that is rejected as `{code}` cannot be waived (docs/waivers.md)")
 

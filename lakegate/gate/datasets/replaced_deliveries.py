@@ -36,7 +36,9 @@ def replaceable_name(dependencies: Dependencies, row: Workload, policy: Policy, 
         period = result.period.digest if result is not None and result.period is not None else None
         return sha256_of(json.dumps([policy.replaces.value, policy.period, period])) if period else ""
     key = row.landing_key
-    if row.parts is not None:
+    if policy.derive is not None:
+        name = "derived"
+    elif row.parts is not None:
         name = f"{key.rpartition('/')[0]}/"
     else:
         made: Iterator[NameOfDelivery] = load_extensions("delivery names")

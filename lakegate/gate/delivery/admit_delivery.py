@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import Protocol
 
 from lakegate.admission.multi_file_delivery import COMPLETED_BY
 from lakegate.admission.refusals import FIRST_BYTES, refusals, refused_rules
@@ -22,7 +23,7 @@ from lakegate.gate.delivery.pin_contract import with_references
 from lakegate.gate.delivery.protocol import Outcome
 from lakegate.gate.delivery.transition import VANISHED, DeliveryTurn, Observation
 from lakegate.gate.ports import Address, ObjectVersion
-from lakegate.verdict.reasons import WAIVER_EXPIRED
+from lakegate.verdict.reasons import NOT_REQUESTED, WAIVER_EXPIRED
 from lakegate.verdict.verdict import ACCEPTING, Verdict
 
 AGAIN = "deliver all parts again"
@@ -42,11 +43,36 @@ def refused_object(turn: DeliveryTurn, data: ObjectVersion) -> tuple[str, ...]:
     terms = turn.terms
     if terms.delivery is not DeliveryUnit.OBJECT:
         return (_without_delivery(terms),)
+    if terms.is_derived and not _is_requested(turn):
+        return (NOT_REQUESTED,)
     if terms.is_derived:
         return duplicate(turn, SourceObject.of(data))
     plan = turn.plan
     key = turn.row.landing_key
     return refusals(plan, data.size, first, key) + duplicate(turn, SourceObject.of(data))
+
+
+class RequestedRows(Protocol):
+    """The rows that the feature of derived datasets registers at the point `rows`."""
+
+    def get(self, dataset: str, /) -> RowRequest:
+        """The latest request for the rows of a dataset; strongly consistent."""
+        ...
+
+
+class RowRequest(Protocol):
+    """A request for the rows of a derived dataset."""
+
+    @property
+    def key(self) -> str:
+        """In landing; empty: there was none."""
+        ...
+
+
+def _is_requested(turn: DeliveryTurn) -> bool:
+    """Whether a delivery of a derived dataset is what the stack has asked for, now or before it was replayed."""
+    rows: RequestedRows | None = turn.gate.rows("derivations")
+    return bool(turn.row.replay_of) or (rows is not None and rows.get(turn.pin.dataset).key == turn.row.landing_key)
 
 
 def refused_parts(turn: DeliveryTurn) -> tuple[str, ...]:

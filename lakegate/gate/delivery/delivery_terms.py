@@ -13,6 +13,7 @@ from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates, MergeStr
 from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.delivery.protocol import PUSH, Workflow, workflow_of
+from lakegate.plan.check import referred_in
 from lakegate.plan.plan import Plan
 
 
@@ -67,10 +68,13 @@ class Terms:
     policy: Policy = field(default_factory=Policy)
     """Features read their settings in it."""
 
+    derived_from: tuple[str, ...] = ()
+    """The datasets that the run computes the rows of, sorted; what landed only asks for them. Empty: rows are delivered."""
+
     @property
     def is_derived(self) -> bool:
-        """Whether the run computes the rows, so that what landed is only the request for them."""
-        return self.policy.derive is not None
+        """Whether the run computes the rows."""
+        return bool(self.derived_from)
 
     @property
     def as_slices(self) -> bool:
@@ -79,8 +83,8 @@ class Terms:
 
     @property
     def by_run(self) -> bool:
-        """Whether the run writes rows that are published: those of a split, or in another form (`Publisher`)."""
-        return self.by_rows or self.policy.publish_as is not PublishAs.ORIGINAL
+        """Whether the run writes rows that are published: those of a split, of a query, or in another form (`Publisher`)."""
+        return self.by_rows or self.is_derived or self.policy.publish_as is not PublishAs.ORIGINAL
 
 
 UNROUTED: Final = Terms()
@@ -120,4 +124,5 @@ def _terms(body: bytes) -> Terms:
         snapshots=policy.merge_strategy is MergeStrategy.SNAPSHOT,
         dialect={**encode(read), "csv": csv},
         policy=policy,
+        derived_from=tuple(sorted(set(referred_in(plan.derived)))) if plan.derived else (),
     )

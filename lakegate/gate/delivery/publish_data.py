@@ -74,7 +74,7 @@ def copies_of(turn: DeliveryTurn, to: State, result: Result | None) -> tuple[tup
     if result is not None and result.derived and turn.row.waiver is None:
         return written + tuple(
             (
-                (_written(turn, "derived", each),),
+                (_written(turn, "rows/derived", each),),
                 lake_layout.destination_key(share, pin, turn.row.id, beside + lake_layout.part_name(number, suffix)),
             )
             for number, each in enumerate(result.derived)
@@ -401,5 +401,9 @@ def _block(
         corrects=pin.corrects or None,
         table=published.table,
         rejected_table=published.rejected_table,
-        inputs=tuple(BlockInput(each.dataset, each.height) for each in pin.references if turn.terms.is_derived),
+        inputs=tuple(
+            BlockInput(each.dataset, each.height)
+            for each in pin.references
+            if each.dataset in turn.terms.derived_from and each.height >= 0
+        ),
     )

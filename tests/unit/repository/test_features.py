@@ -35,7 +35,8 @@ def checks(absent):
     for each in core:
         import_module(each)
     options = {*signature(import_module("lakegate.cli.datasets.verify_command").verify).parameters}
-    assert {"objects", "data"} < options and not {"derivation", "integrity", "replay", "anchors", "keep_anchor"} & options, options
+    added = {"derivation", "integrity", "replay", "anchors", "keep_anchor"}
+    assert {"objects", "data"} < options and not added & options, options
     outbox, subscriptions = import_module("lakegate.gate.event_bodies"), import_module("lakegate.gate.datasets.subscriptions")
     kinds = {name for point, name, _ in import_module("lakegate.features.feature_table").TABLE if point == "dataset events"}
     assert kinds and not kinds & {*outbox.DATASET_KINDS, *subscriptions.ON_REQUEST}, kinds

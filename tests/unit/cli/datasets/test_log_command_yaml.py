@@ -97,9 +97,24 @@ def test_a_file_that_was_cut_off_is_found_by_an_anchor(file: Path) -> None:
     ("text", "words", "line", "message"),
     [
         (None, [], "shop/x_v1", "chain.yaml has blocks of `orders/lines_v1`, not of `shop/x_v1`"),
-        (None, ["--objects"], LINE, "leave out --key kms, --keep-anchor, --objects, --derivation, --integrity and --replay"),
-        (None, ["--keep-anchor"], LINE, "leave out --key kms, --keep-anchor, --objects, --derivation, --integrity and --replay"),
-        (None, ["--integrity"], LINE, "leave out --key kms, --keep-anchor, --objects, --derivation, --integrity and --replay"),
+        (
+            None,
+            ["--objects"],
+            LINE,
+            "leave out --key kms, --keep-anchor, --objects, --derivation, --integrity and --replay",
+        ),
+        (
+            None,
+            ["--keep-anchor"],
+            LINE,
+            "leave out --key kms, --keep-anchor, --objects, --derivation, --integrity and --replay",
+        ),
+        (
+            None,
+            ["--integrity"],
+            LINE,
+            "leave out --key kms, --keep-anchor, --objects, --derivation, --integrity and --replay",
+        ),
         ("# nothing\n", [], LINE, "chain.yaml has no block: `lakegate log orders/lines_v1 --yaml` writes them"),
         ("---\na: 1.5\n", [], LINE, "chain.yaml, line 1: a block has no numbers but integers"),
     ],

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lakegate.base.errors import ConditionFailed
+from lakegate.engine.duckdb_queries import ABSENT_INPUT
 from lakegate.features.derived.derivation_task import DerivationState, derivations
 from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.intake import intake
@@ -19,7 +20,7 @@ from lakegate.gate.sweep import Swept, sweep
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
-from lakegate.plan.result import Measured, Measurement, Result, WrittenFile
+from lakegate.plan.result import Measured, Measurement, Result, Unreadable, WrittenFile
 from lakegate.rules.compile_plan import compile_plan
 from tests.fakes.jobs import Ending, Run
 from tests.simulation.contract import digest
@@ -68,13 +69,15 @@ class DerivedStage:
     env: Environment = field(default_factory=Environment)
     delivered: int = 0
 
-    def publish(self, query: str = QUERY, version: str = "1.0.0") -> Plan:
+    def publish(
+        self, query: str = QUERY, version: str = "1.0.0", folder: str = FOLDER, own: tuple[str, ...] = ("orders",)
+    ) -> Plan:
         """Publish a version of the derived dataset, with a route."""
         contract = read(document(query, version).encode())
         plan = compile_plan(contract, contract.datasets[0])
         address = digest(plan.to_bytes())
         self.env.memory.objects.put(Address(LAKE, f"plans/{address}.json"), plan.to_bytes())
-        route = Route(LANDING, FOLDER, "totals", "names", 1, version, "active", address)
+        route = Route(LANDING, folder, "totals", "names", 1, version, "active", address)
         publication = Publication(
             "totals",
             version,
@@ -83,7 +86,7 @@ class DerivedStage:
             (route,),
             plans=(("names", address),),
             labels=(("derived", "names"),),
-            own=("orders",),
+            own=own,
         )
         self.env.memory.registry.publish(publication)
         return plan
@@ -115,21 +118,22 @@ class DerivedStage:
     @property
     def requests(self) -> dict[str, dict[str, Any]]:
         """The requests that lie in landing, by their keys."""
-        listed = self.env.memory.objects.versions(LANDING, FOLDER).versions
-        return {each.key: json.loads(self.env.memory.objects.read(Address(LANDING, each.key))) for each in listed}
+        listed = self.env.memory.objects.versions(LANDING, "").versions
+        keys = [each.key for each in listed if "/derived-" in each.key]
+        return {key: json.loads(self.env.memory.objects.read(Address(LANDING, key))) for key in keys}
 
-    def derive(self, failing: int = 0) -> None:
-        """Let the run of the request in landing end; with so many rows that break a rule."""
+    def derive(self, failing: int = 0, *, absent: bool = False) -> None:
+        """Let the run of the request in landing end; with so many rows that break a rule, or without an input."""
         for key in self.requests:
             dependencies = self.env.dependencies
             run(intake(dependencies, LANDING, key), dependencies.clock)
             for each in list(self.env.memory.jobs.runs.values()):
                 if each.request["jobDriver"] and each.state is JobState.RUNNING:
-                    self._answer(each, failing)
+                    self._answer(each, failing, absent=absent)
             for each in list(self.env.memory.jobs.runs):
                 run(completion(dependencies, each), dependencies.clock)
 
-    def _answer(self, job: Run, failing: int) -> None:
+    def _answer(self, job: Run, failing: int, *, absent: bool) -> None:
         with suppress(KeyError, IndexError):
             where = Address(LAKE, key_of(request_of(job.request)))
             asked = Request.from_bytes(self.env.memory.objects.read(where))
@@ -140,9 +144,9 @@ class DerivedStage:
             body = json.dumps([[each.dataset, each.height] for each in asked.references]).encode()
             with suppress(ConditionFailed):
                 stored = self.env.memory.objects.put(
-                    Address(LAKE, f"{folder}/derived/part-00000.parquet"), body, absent=True
+                    Address(LAKE, f"{folder}/rows/derived/part-00000.parquet"), body, absent=True
                 )
-                written = WrittenFile(f"{asked.output_uri}/derived/part-00000.parquet", len(body), stored.etag, 2)
+                written = WrittenFile(f"{asked.output_uri}/rows/derived/part-00000.parquet", len(body), stored.etag, 2)
                 numbers = tuple(Measurement(each.id, Measured(2, failing)) for each in plan.checks)
                 result = Result(
                     asked.workload,
@@ -153,6 +157,8 @@ class DerivedStage:
                     measurements=numbers,
                     derived=(written,),
                 )
+                if absent:
+                    result = replace(result, rows=0, measurements=(), derived=(), unreadable=Unreadable(*ABSENT_INPUT))
                 self.env.memory.objects.put(Address(LAKE, f"{folder}/result.json"), result.to_bytes(), absent=True)
             self.env.memory.jobs.end(job.id, Ending.ANSWERED)
 

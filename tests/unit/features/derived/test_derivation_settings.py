@@ -59,6 +59,7 @@ def problems(body: bytes) -> list[tuple[str, str]]:
         ("SELECT name, CAST(year(now()) AS BIGINT) AS total FROM lines", "depends on the time at which it runs"),
         ("SELECT name, 1 AS total FROM lines WHERE at < CURRENT_DATE", "depends on the time at which it runs"),
         ("SELECT name, CAST(random() AS BIGINT) AS total FROM lines", "RAND reaches beyond the data"),
+        ("SELECT 'a' AS name, 1 AS total FROM (SELECT 1 AS a) AS b", "it reads no dataset"),
         ("SELECT name, 1 AS total FROM lines LIMIT 5", "depend on the order"),
         ("DROP TABLE lines", "The query begins with `DROP`"),
         ("SELECT name, 1 AS total FROM read_csv('/etc/passwd')", "no files"),
@@ -93,6 +94,15 @@ def test_a_query_that_gives_no_rows_of_the_dataset_is_refused(query: str, messag
         ({"schedule": "hourly"}, "`rate(1 hour)`"),
         ({"schedule": "rate(0 hours)"}, "is no schedule"),
         ({"quary": "SELECT"}, "no key `quary`"),
+        ({"dialect": "duckdb" + " " * 300}, "as `dialect`"),
+        ({"query": " "}, "as `query`"),
+        ({"inputs": {"lines": {"dataset": f"o/{'x' * 600}_v1", "columns": {"a": "string"}}}}, "`CONTRACT/DATASET_vN`"),
+        ({"inputs": {"": {"dataset": "o/x_v1", "columns": {"a": "string"}}}}, "names of 1 to"),
+        ({"inputs": {"lines": {"dataset": "o/x_v1", "columns": {"": "string"}}}}, "names of 1 to"),
+        (
+            {"inputs": {"lines": {"dataset": "o/x_v1", "columns": {f"c{at}": "string" for at in range(2001)}}}},
+            "as `columns`",
+        ),
     ],
 )
 def test_settings_that_say_nothing_are_refused(changes: dict[str, Any], message: str) -> None:
@@ -143,3 +153,14 @@ def test_a_derived_dataset_has_a_plan_without_a_text_of_its_contract(settings: d
 def test_a_contract_whose_query_is_refused_has_no_plan() -> None:
     with pytest.raises(ContractError, match="it reads no dataset"):
         read(contract("SELECT 1"))
+
+
+def test_an_input_that_the_query_does_not_read_is_refused() -> None:
+    """Its changes would change no row, and everybody would believe that they do."""
+    found: dict[str, Any] = json.loads(contract())
+    inputs = found["customProperties"][0]["value"]["derive"]["inputs"]
+    inputs["spare"] = {"dataset": "orders/others_v1", "columns": {"a": "string"}}
+
+    assert problems(json.dumps(found).encode()) == [
+        ("derived-query", "The query does not read `spare`: remove it from `inputs`.")
+    ]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from lakegate.features.derived.derivation_task import name_of_delivery, run_now
+from lakegate.base.errors import InputError
+from lakegate.features.derived.derivation_task import run_now
 from lakegate.features.openlineage.openlineage_events import events, judged_delivery
+from lakegate.features.waivers.waiver import WantedWaiver, waive
 from lakegate.gate.channel_ports import EndedDelivery
+from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.event_bodies import message_id
 from lakegate.gate.ledger.blocks import BlockInput, BlockKind
 from lakegate.gate.ports import Address
-from tests.simulation.environment import LAKE, LINE
+from tests.fakes.jobs import Ending
+from tests.simulation.environment import LAKE, LANDING, LINE
 from tests.unit.features.derived.derived_stage import FOLDER, QUERY, TOTALS, DerivedStage
 from tests.unit.features.openlineage.openlineage_checker import mistakes
 
@@ -146,19 +151,77 @@ def test_a_person_asks_although_nothing_is_new() -> None:
     assert [each.supersedes for each in found.blocks] == [(), (0,)]
 
 
-@pytest.mark.parametrize(
-    ("key", "name"),
-    [
-        (f"{FOLDER}derived-0123456789abcdef.json", f"{FOLDER}derived"),
-        ("derived-0123456789abcdef.json", "derived"),
-        (f"{FOLDER}derived-0123456789abcdeg.json", None),
-        (f"{FOLDER}orders.csv", None),
-    ],
-)
-def test_requests_are_deliveries_of_one_name(key: str, name: str | None) -> None:
-    found = DerivedStage()
+@pytest.mark.parametrize("name", ["foo.csv", "derived-0123456789abcdef.json", "derived"])
+def test_what_nobody_has_asked_for_is_no_delivery(name: str) -> None:
+    """Who may write below the prefix cannot have rows computed, or published once more."""
+    found = stage()
+    found.sweep(6)
+    found.derive()
+    found.env.upload(f"{FOLDER}{name}", b"{}")
+    run(intake(found.env.dependencies, LANDING, f"{FOLDER}{name}"), found.env.memory.clock)
+    found.sweep(6)
 
-    assert name_of_delivery(found.env.dependencies, key) == name
+    assert [(each.kind, each.supersedes, each.rows) for each in found.blocks] == [
+        (BlockKind.PUBLISHED, (), 2),
+        (BlockKind.QUARANTINED, (), None),
+    ]
+
+
+def test_another_route_changes_nothing() -> None:
+    """The next delivery replaces the one before, also where its request lands below another prefix."""
+    found = stage()
+    found.sweep(6)
+    found.derive()
+    found.publish(folder="a/")
+    found.deliver()
+    found.sweep(6)
+    (key,) = found.requests
+    found.derive()
+
+    assert key.startswith("a/")
+    assert [each.supersedes for each in found.blocks] == [(), (0,)]
+
+
+def test_a_request_that_failed_does_not_stand_in_the_way() -> None:
+    """It waits for a person; a new state of the inputs is computed meanwhile."""
+    found = stage()
+    found.sweep(6)
+    (before,) = found.requests
+    run(intake(found.env.dependencies, LANDING, before), found.env.memory.clock)
+    for _ in range(8):
+        for each in found.env.memory.jobs.runs.values():
+            found.env.memory.jobs.end(each.id, Ending.FAILED)
+        found.sweep(30)
+    found.deliver()
+    found.sweep(6)
+
+    assert {*found.requests} > {before}
+
+
+def test_an_input_that_is_not_shared_any_more_computes_nothing() -> None:
+    """What was accepted stays; a delivery under way is rejected, and does not try for ever."""
+    found = stage()
+    found.sweep(6)
+    found.publish(own=())
+    found.derive(absent=True)
+    found.deliver()
+    for _ in range(3):
+        found.sweep(6)
+
+    assert [(each.kind, each.inputs) for each in found.blocks] == [(BlockKind.QUARANTINED, ())]
+    assert found.requests == {}
+
+
+def test_a_derived_delivery_is_not_waived() -> None:
+    """Its rows would stand for inputs that nobody looks at any more."""
+    found = stage()
+    found.sweep(6)
+    found.derive(failing=1)
+    expires = (found.env.memory.clock.now() + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    wanted = WantedWaiver("waive", "a reason", expires)
+
+    with pytest.raises(InputError, match="publish the next version"):
+        run(waive(found.env.dependencies, found.blocks[0].workload, wanted), found.env.memory.clock)
 
 
 def test_lineage_names_the_inputs() -> None:

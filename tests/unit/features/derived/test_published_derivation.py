@@ -9,6 +9,7 @@ import pytest
 
 from lakegate.gate.effects import run
 from lakegate.gate.registry.publish_contract import DocumentRefused, compile_document, publish, referred_of
+from lakegate.lints.linter import examine
 from tests.simulation.environment import Environment
 
 OWN = ("a", "b")
@@ -82,7 +83,18 @@ def test_no_dataset_is_derived_from_itself() -> None:
     published(env, contract("b", "a"))
     again = contract("a", "b").replace(b'"1.0.0"', b'"1.1.0"')
 
-    assert published(Environment(), contract("a", "a")) == [
-        "a/rows_v1 is derived from a/rows_v1: no dataset is derived from itself."
-    ]
+    assert [each.code for each in examine(contract("a", "a")).errors] == ["derived-settings"]
     assert published(env, again) == ["b/rows_v1 is derived from a/rows_v1: no dataset is derived from itself."]
+
+
+def test_a_circle_is_found_over_datasets_of_others() -> None:
+    """The one in the middle is not open to the contract that would close the circle."""
+    env = Environment()
+    published(env, contract("a", ""))
+    published(env, contract("b", "a"), ("a", "b"))
+    published(env, contract("c", "b"), ("b", "c"))
+    again = contract("a", "c").replace(b'"1.0.0"', b'"1.1.0"')
+
+    assert published(env, again, ("a", "c")) == [
+        "c/rows_v1 is derived from a/rows_v1: no dataset is derived from itself."
+    ]
