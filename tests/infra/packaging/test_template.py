@@ -293,7 +293,10 @@ def test_a_landing_bucket_may_be_shared_with_others(built: Path) -> None:
         "object": {"key": [{"prefix": "incoming/"}]},
     }
     policies = str(stack.resources("AWS::IAM::ManagedPolicy")) + str(stack.resources("AWS::IAM::Role"))
-    assert set(re.findall(r"given-landing(/[^'\"]*)?", policies)) == {"", "/incoming/*"}
+    assert set(re.findall(r"given-landing(/[^'\"]*)?", policies)) == {
+        *("", "/incoming/*"),
+        "/incoming/*derived-*.json",  # requests for the rows of derived datasets
+    }
 
 
 def test_functions_and_job_join_the_vpc_that_is_given(built: Path) -> None:

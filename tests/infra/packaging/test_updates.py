@@ -75,7 +75,7 @@ EXPECTED = {
     "AlarmTopic": "-Alarms -AlarmsPolicy AWS::CloudWatch::Alarm DoctorPolicy FailedRule ResponderPolicy",
     "AdoptExisting": (
         "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule "
-        "OperatorPolicy ResponderPolicy"
+        "OperatorPolicy ResponderPolicy SweepRole"
     ),
     "ExistingAnchorBucket": (
         "+AnchorEvery +AnchorFunction +AnchorLog +AnchorRole AnchorMissing "
@@ -114,7 +114,7 @@ EXPECTED = {
     ),
     "ExistingLandingBucket": (
         "-LandingBucket -LandingBucketPolicy ApiRole DoctorPolicy EnginePolicy Functions LandedRule "
-        "OperatorPolicy ResponderPolicy"
+        "OperatorPolicy ResponderPolicy SweepRole"
     ),
     "IgnoredKeys": "Functions",
     "JobCode": "Functions",
@@ -164,7 +164,7 @@ EXPECTED = {
         "+VpcPolicy ApiRole Application CompletionRole DeployerPolicy Functions IntakeRole NotifyRole SweepRole"
     ),
     "SweepSchedule": "SweepEvery",
-    "LandingPrefix": "ApiRole DoctorPolicy EnginePolicy Functions LandedRule ResponderPolicy",
+    "LandingPrefix": "ApiRole DoctorPolicy EnginePolicy Functions LandedRule ResponderPolicy SweepRole",
     "Unrouted": "Functions",
     "WorkloadDays": "Functions",
     "UploadKeys": "+KeyPolicy ApiRole CompletionRole IntakeRole JobRole NotifyRole SweepRole",
