@@ -87,6 +87,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("proposals", "withdraw", "lakegate.features.proposals.proposal:propose_withdrawal"),
     ("published plans", "derived", "lakegate.features.derived.published_derivation:IN_PLANS"),
     ("published plans", "external_validators", "lakegate.features.external_validators.external_rules:IN_PLANS"),
+    ("published plans", "pull", "lakegate.features.pull.snapshots.published_tables:IN_PLANS"),
     ("published plans", "workflows", "lakegate.features.workflows.published_workflows:IN_PLANS"),
     ("publishers", "iceberg", "lakegate.features.tables.table_publisher:PUBLISHER"),
     ("publishers", "parquet", "lakegate.features.odf.odf_publisher:PUBLISHER"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -297,3 +298,29 @@ def test_random_schedules(seed: int) -> None:
     published = {each for each, end in ends.items() if end == "PUBLISHED"}
     assert {each for _, each in world.table.written} <= published
     assert published <= {each for snapshot in world.table.past for each in world.line(snapshot)}
+
+
+def _owned_by_another(world: GatedWorld) -> None:
+    """Another dataset has the table: it was published before, at the same time."""
+    own = world.env.memory.registry.contract("orders").versions[-1]
+    world.env.memory.registry.publish(replace(own, contract="a"))
+
+
+def test_a_snapshot_of_a_table_that_another_dataset_has_does_not_become_main() -> None:
+    """It was accepted by rules that are not those of the table's dataset."""
+    world = begun("good:1")
+    _owned_by_another(world)
+    world.publish()
+
+    assert (world.table.main, reasons(world)) == (None, {1: "source-refused"})
+
+
+def test_a_table_that_another_dataset_has_is_not_delivered() -> None:
+    """Its rows are not those of this dataset."""
+    world = GatedWorld()
+    _owned_by_another(world)
+    world.table.commit("good:1")
+    world.look()
+    world.gate()
+
+    assert (world.deliveries, world.env.memory.pulls.get(LINE).ends[0].reason) == ({}, "source-refused")

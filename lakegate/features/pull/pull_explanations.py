@@ -25,7 +25,7 @@ WORDS: Final[Mapping[str, str]] = {
     "certificate-refused": "The certificate of the host is not one that the system trusts.",
     "too-many-redirects": "There were more than five redirects.",
     "bucket-refused": "The source is in a bucket of the stack itself.",
-    "source-refused": "The object that was named cannot be a source of the dataset.",
+    "source-refused": "What was named cannot be a source of the dataset, or is a table that another dataset has.",
     "secret-malformed": "The secret is not of the form that docs/pull.md describes.",
     "secret-of-another": "The secret is for another contract or host.",
     "no-route": "No key delivers to the dataset: `lakegate route add PREFIX/ CONTRACT`.",

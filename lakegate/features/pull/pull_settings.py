@@ -87,11 +87,18 @@ def of_table(contract: Contract, document: Document) -> Iterator[Finding]:
         for key in ("secret", "unencrypted", "member"):
             if place[key].present and (place["source"].text or "").startswith("iceberg:"):
                 yield place[key].path, f"A branch of a table takes no `{key}`: remove it."
-    for dataset in tables:
+    for at, dataset in enumerate(tables):
+        if _tables(tables[at : at + 1]) & _tables(tables[:at]):
+            yield dataset.origin.path, "A table has one dataset: another one of this document names it, too."
         if dataset.storage.format is not Format.PARQUET:
             yield dataset.origin.path, "A snapshot of a table is judged as Parquet: say `format: parquet`."
         if dataset.policy.on_reject is OnReject.ROWS:
             yield dataset.origin.path, "A snapshot becomes `main` whole or not at all: remove `onReject: rows`."
+
+
+def _tables(datasets: Iterable[Dataset]) -> set[str]:
+    """The tables of datasets, without branches."""
+    return {dataset.policy.pull.source.partition("?")[0] for dataset in datasets if dataset.policy.pull}
 
 
 def without_source(contract: Contract, document: Document) -> Iterator[Finding]:

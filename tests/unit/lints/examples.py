@@ -134,6 +134,7 @@ def _examined(case: dict[str, Any], side: str) -> Examined:
             "workflows": lambda _, name: named.get(name),
             "external_validators": lambda _: {},
             "derived": lambda *_: None,
+            "pull": lambda *_: False,
         }
         try:
             compile_document(text, ReferredDocuments(parents, lookups))

@@ -35,6 +35,7 @@ from lakegate.features.pull.pull_task import (
 )
 from lakegate.features.pull.pull_task import TASK as PULL_TASK
 from lakegate.features.pull.snapshots.gated_tables import GatedTables, SnapshotStep, branch_of, next_step, version_of
+from lakegate.features.pull.snapshots.table_owners import owner_of
 from lakegate.gate.datasets.dataset_states import DatasetRowStore
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
@@ -124,5 +125,7 @@ def _named(gate: Dependencies, tables: GatedTables, row: PullState) -> Steps[str
         return BRANCH_MISSING
     step = next_step(state, state.uuid, state.head, state.main)
     if step is SnapshotStep.SET:
+        if owner_of(gate, row.source) != row.dataset:  # published at the same time as the one that has the table
+            return SnapshotStep.SOURCE_REFUSED
         yield from name_version(gate, TASK, row.dataset, row.source, version_of(state.uuid, state.head))
     return "" if step in {SnapshotStep.SET, SnapshotStep.DONE} else step.value

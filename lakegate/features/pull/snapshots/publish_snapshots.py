@@ -33,6 +33,7 @@ from lakegate.features.pull.snapshots.gated_tables import (
     next_step,
 )
 from lakegate.features.pull.snapshots.name_snapshots import TASK, named_snapshots
+from lakegate.features.pull.snapshots.table_owners import owner_of
 from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
@@ -156,7 +157,7 @@ def _published(
         if step is not SnapshotStep.SET or state is None:
             return step
         pull = pull_of(dependencies, dataset)
-        if pull is None or pull.source != judged.row.source:
+        if pull is None or pull.source != judged.row.source or owner_of(dependencies, pull.source) != dataset:
             return SnapshotStep.SOURCE_REFUSED
         if judged.height in not_current_at(dependencies, dataset):
             return SnapshotStep.NOT_CURRENT

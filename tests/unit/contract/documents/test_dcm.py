@@ -450,7 +450,9 @@ def test_rules_in_sql_and_of_deequ_are_measured_or_named(rule: str, skip: str | 
     try:
         compile_document(
             text.encode(),
-            ReferredDocuments(parents_by_name({}), {"workflows": none, "external_validators": none, "derived": none}),
+            ReferredDocuments(
+                parents_by_name({}), dict.fromkeys(("workflows", "external_validators", "derived", "pull"), none)
+            ),
         )
     except DocumentRefused as refusal:
         refused = [each.message for each in (*refusal.examined.errors, *refusal.examined.warnings)]

@@ -48,6 +48,7 @@ LOOKUPS = {
     "workflows": lambda _dataset, _name: None,
     "external_validators": lambda _dataset: {},
     "derived": lambda *_: None,
+    "pull": lambda *_: False,
 }
 NOBODY = ReferredDocuments(parents, LOOKUPS)
 GOOD = {
