@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from lakegate.contract.delivery_policy import Policy
+from lakegate.job import job_storage
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
@@ -208,6 +210,7 @@ def test_what_s3_refuses_ends_in_one_sentence(
     """An answer that stands already, an object that is gone, a request that never was: code 2, and nothing is written."""
     from spark_jobs.validate import main  # noqa: PLC0415 - Spark's settings must be made first
 
+    monkeypatch.setattr(job_storage, "_buckets", cache(job_storage._buckets.__wrapped__))  # noqa: SLF001 - this test's endpoint
     client, environment = s3
     put(client, MAY_BE_EMPTY, b"")
     client.put_object(Bucket="lake", Key="runs/w/attempt=1/result.json", Body=b"the first answer")
