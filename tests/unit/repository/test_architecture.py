@@ -36,6 +36,7 @@ DECLARATIONS = (
     ast.TypeAlias if hasattr(ast, "TypeAlias") else ast.Assign,
 )
 """What a module consists of. Python 3.12 has a statement for type aliases."""
+TOP_LEVEL = {"contracts", "docs", "functions", "infra", "integrations", "lakegate", "spark_jobs", "tests"}
 GUARDS = ("TYPE_CHECKING", "not TYPE_CHECKING", "__name__ == '__main__'")
 CHANGES = {
     *("append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "clear", "remove", "discard"),
@@ -50,6 +51,14 @@ def test_every_place_in_the_table_exists() -> None:
     """A row's files and folders are in the repository, and what it does not import is another row."""
     assert [place for layer in layers().values() for place in layer.places if not (ROOT / place).exists()] == []
     assert {name for layer in layers().values() for name in layer.excluded} <= layers().keys()
+
+
+def test_no_test_leaves_a_folder_at_the_top_level() -> None:
+    """A folder that nothing declares is what a test or a tool wrote into its working directory."""
+    ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()}
+    found = {each.name for each in ROOT.iterdir() if each.is_dir() and not each.name.startswith(".")}
+
+    assert {name for name in found - ignored if not name.endswith(".egg-info")} == TOP_LEVEL
 
 
 def test_a_file_imports_only_what_its_layer_may() -> None:
