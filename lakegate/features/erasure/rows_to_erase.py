@@ -425,7 +425,9 @@ def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, a
             return hits  # all of it has expired
         if are_searched and (None in versions or count != sum(each.rows for each in files)):
             are_searched = False
-            search.unsearched.append((block, (files or block.table or ())[0].key, DISAGREE))
+            search.unsearched.append(
+                (block, (*files, *(block.table or ()), *(block.rejected_table or ()))[0].key, DISAGREE)
+            )
         for each, version in zip(there, versions, strict=True) if are_searched else ():
             assert version is not None
             target, rows = folder / f"{search.count}", TypedRows(begin, each.rows)
