@@ -38,7 +38,7 @@ from lakegate.gate.delivery.find_deliveries import ALWAYS, NO_VERDICT, SEARCHED_
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, deliveries
+from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, TableFile, deliveries
 from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
 from lakegate.gate.ports import ObjectVersion
 from lakegate.job.job_storage import Addresses, PinnedObject
@@ -368,7 +368,8 @@ def search_objects(
             looked(search.count)
         for share, stated in ((ACCEPTED, block.table), (stored_objects.FOLDER, block.rejected_table)):
             if stated:
-                hits = _with_typed(dependencies, block, erasures, keys, folder, hits, share, arrived[share], search)
+                beside = arrived[share]
+                hits = _with_typed(dependencies, block, erasures, keys, folder, hits, share, stated, beside, search)
                 looked(search.count)
         if hits:
             search.deliveries.append((block, hits))
@@ -409,6 +410,7 @@ def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, a
     folder: Path,
     hits: list[Hit],
     share: str,
+    stated: tuple[TableFile, ...],
     arrived: _Arrived,
     search: ErasureSearch,
 ) -> list[Hit]:
@@ -425,9 +427,7 @@ def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, a
             return hits  # all of it has expired
         if are_searched and (None in versions or count != sum(each.rows for each in files)):
             are_searched = False
-            search.unsearched.append(
-                (block, (*files, *(block.table or ()), *(block.rejected_table or ()))[0].key, DISAGREE)
-            )
+            search.unsearched.append((block, (files or stated)[0].key, DISAGREE))
         for each, version in zip(there, versions, strict=True) if are_searched else ():
             assert version is not None
             target, rows = folder / f"{search.count}", TypedRows(begin, each.rows)
