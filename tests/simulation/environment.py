@@ -11,10 +11,12 @@ from typing import Any
 
 from lakegate.base.errors import ConditionFailed, NotFound, PortError
 from lakegate.contract.delivery_policy import PublishAs
+from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.delivery_terms import BatchLimits
+from lakegate.gate.delivery.intake import intake
 from lakegate.gate.dependencies import ALONE, Dependencies, JobSettings, Places, Timing
-from lakegate.gate.effects import Call, Effect
+from lakegate.gate.effects import Call, Effect, run
 from lakegate.gate.ports import UNSIGNED, Address, JobState, ObjectVersion, SigningKeys, is_invocation
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.plan.plan import Plan
@@ -227,6 +229,16 @@ class Environment:
         self.uploads.append(upload)
         self.inbox.append(("landed", f"{key}\0{version.version}"))
         return upload
+
+    def deliver(self, key: str, body: bytes) -> None:
+        """One delivery from its upload to its end, by one worker and without a fault."""
+        upload, dependencies = self.upload(key, body), self.dependencies
+        run(intake(dependencies, LANDING, upload.version.key), dependencies.clock)
+        row = dependencies.workloads.get(upload.workload)
+        for identity, job in self.new_jobs():
+            if identity.startswith(row.run):
+                run(job, dependencies.clock)
+        run(completion(dependencies, row.run), dependencies.clock)
 
     def expire(self) -> None:
         """What the rules of the lake do at midnight (template.yaml, LakeBucket)."""

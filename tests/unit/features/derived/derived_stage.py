@@ -94,14 +94,7 @@ class DerivedStage:
     def deliver(self, body: bytes = b"good") -> None:
         """One delivery of the input from its upload to its end."""
         self.delivered += 1
-        upload = self.env.upload(f"{PREFIX}{self.delivered}.csv", b"%s:%d" % (body, self.delivered))
-        dependencies = self.env.dependencies
-        run(intake(dependencies, LANDING, upload.version.key), dependencies.clock)
-        row = dependencies.workloads.get(upload.workload)
-        for identity, job in self.env.new_jobs():
-            if identity.startswith(row.run):
-                run(job, dependencies.clock)
-        run(completion(dependencies, row.run), dependencies.clock)
+        self.env.deliver(f"{PREFIX}{self.delivered}.csv", b"%s:%d" % (body, self.delivered))
 
     def sweep(self, minutes: float = 0) -> Swept:
         """A sweep, after so many minutes."""

@@ -12,8 +12,6 @@ from typing import Any
 from lakegate.base.errors import ConditionFailed, NotFound
 from lakegate.base.timestamps import moment
 from lakegate.features.revalidation.revalidation import KIND, RevalidationState
-from lakegate.gate.delivery.advance import completion
-from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import Record
@@ -26,7 +24,7 @@ from lakegate.plan.request import Request
 from lakegate.plan.result import Measured, Measurement, Result
 from tests.fakes.jobs import Ending, Run
 from tests.simulation.contract import PLAN
-from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, key_of, request_of
+from tests.simulation.environment import LAKE, LINE, PREFIX, Environment, key_of, request_of
 
 HOURLY, DAILY = "cron(0 * * * ? *)", "cron(30 6 * * ? *)"
 ONCE = Check("once", "once", "unique", ("name",), Metric.DUPLICATE_ROWS, Unit.ROWS, Tier(NONE))
@@ -61,14 +59,7 @@ class RevalidationStage:
     def deliver(self, body: bytes = b"good") -> None:
         """One delivery from its upload to its end."""
         self.delivered += 1
-        upload = self.env.upload(f"{PREFIX}{self.delivered}.csv", b"%s:%d" % (body, self.delivered))
-        dependencies = self.env.dependencies
-        run(intake(dependencies, LANDING, upload.version.key), dependencies.clock)
-        row = dependencies.workloads.get(upload.workload)
-        for identity, job in self.env.new_jobs():
-            if identity.startswith(row.run):
-                run(job, dependencies.clock)
-        run(completion(dependencies, row.run), dependencies.clock)
+        self.env.deliver(f"{PREFIX}{self.delivered}.csv", b"%s:%d" % (body, self.delivered))
 
     def sweep(self, minutes: float = 0) -> Swept:
         """A sweep, after so many minutes."""
