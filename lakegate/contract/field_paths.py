@@ -30,25 +30,25 @@ _STEP: Final = re.compile(rf'\[\]|\.(?:{_QUOTED}|(?![\s.\["]){_PLAIN})', re.DOTA
 def column_path(name: str) -> FieldPath:
     """The path of a column."""
     return FieldPath(
-        name if (match := _COLUMN.match(name)) and match[0] == name and name[:1] != '"' else _quote_name(name)
+        name if (match := _COLUMN.match(name)) and match[0] == name and name[:1] != '"' else quoted_name(name)
     )
 
 
 def member_path(record: FieldPath, name: str) -> FieldPath:
     """The path of a member of a record."""
-    return FieldPath(f"{record or _quote_name('')}{member_step(name)}")
+    return FieldPath(f"{record or quoted_name('')}{member_step(name)}")
 
 
 def member_step(name: str) -> str:
     """What the path of a member has behind that of its record: `.street`, `."a.b"`."""
     match = _STEP.match(f".{name}")
     is_plain = match is not None and match[0] == f".{name}" and name[:1] != '"'
-    return f".{name if is_plain else _quote_name(name)}"
+    return f".{name if is_plain else quoted_name(name)}"
 
 
 def element_path(array: FieldPath) -> FieldPath:
     """The path of the elements of a list."""
-    return FieldPath(f"{array or _quote_name('')}{ELEMENTS}")
+    return FieldPath(f"{array or quoted_name('')}{ELEMENTS}")
 
 
 def path_of(steps: Iterable[str]) -> FieldPath:
@@ -98,10 +98,11 @@ def column_name(path: str) -> str:
 def spelled_out(path: FieldPath) -> str:
     """A path with its first name in quotes, so that no column has this text as its name."""
     match = _COLUMN.match(path)
-    return path if match is None or path.startswith('"') else _quote_name(match[0]) + path[match.end() :]
+    return path if match is None or path.startswith('"') else quoted_name(match[0]) + path[match.end() :]
 
 
-def _quote_name(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """A name in double quotes, as an identifier of SQL is."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import StringIO
@@ -17,16 +16,14 @@ from warnings import warn
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, open_deployed
 from lakegate.base.errors import InputError
-from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import encode
 from lakegate.base.text import plural, printable
 from lakegate.gate.datasets.accepted_deliveries import changed_since
-from lakegate.gate.datasets.readers_manifest import not_current_in, whole
+from lakegate.gate.datasets.readers_manifest import not_current_in
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.find_deliveries import find_delivery
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Alarm
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.library.awaited_deliveries import LONGEST_WAIT, Waited
 from lakegate.library.awaited_deliveries import wait as wait_for
@@ -36,7 +33,7 @@ from lakegate.library.notebook_tables import report_in_html, table_in_html
 from lakegate.library.published_contracts import DescribedVersion, DescribedVersions, versions_with
 from lakegate.library.written_tables import is_table, write_table
 from lakegate.plan.plan import Plan
-from lakegate.transfer.download_files import ListedDelivery, deliveries, fetched, head_of
+from lakegate.transfer.download_files import head_of
 from lakegate.transfer.upload_files import To, destination, refuse_ignored, send
 from lakegate.transfer.upload_files import read as read_file
 from lakegate.verdict.check_status import CheckOutcome
@@ -44,9 +41,6 @@ from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    RowsOfSlices = Callable[[Dependencies, dict[str, Any], Path], pa.Table]
-    """A row of the extension point `sliced rows`: the rows of the slices that were not taken back. Files go to the folder."""
 
 SHOWN_ROWS: Final = 20
 """Rows of a dataset in a notebook."""
@@ -175,14 +169,9 @@ def _plan_of_route(dependencies: Dependencies, key: str) -> Plan:
     route = covering(key, dependencies.registry.routes(dependencies.places.landing, candidates(key)))
     if route is None:
         raise InputError(f"no route covers {key}, so no contract says how its table is written (`lakegate route list`)")
-    return _plan(dependencies, route.plan, "")
+    from lakegate.library.dataset_rows import plan_at  # noqa: PLC0415 - the engine, for tables alone
 
-
-def _plan(dependencies: Dependencies, digest: str, workload: str) -> Plan:
-    try:
-        return Plan.from_json(json.loads(dependencies.plan_at(digest, workload)))
-    except Alarm as alarm:
-        raise InputError(f"the plan {digest[:12]} cannot be read: {alarm}") from None
+    return plan_at(dependencies, route.plan, "")
 
 
 def _result(one: DeliveryStatus) -> DeliveryResult:
@@ -275,23 +264,14 @@ def read(dataset: str, *, since: int = NOTHING, stack: str = DEFAULT_STACK, loca
     """
     import pyarrow as pa  # noqa: PLC0415 - the other functions need no Arrow
 
+    from lakegate.library.dataset_rows import RowsOfDataset  # noqa: PLC0415 - the engine, for rows alone
+
     if not isinstance(since, int):
         raise InputError("`since` of lakegate.read is a height: take `height` of the result that was read before")
     with _open(stack, local=local) as (_, dependencies), TemporaryDirectory(prefix="lakegate-") as name:
-        head, folder = head_of(dependencies, dataset), Path(name)
-        manifest = whole(dependencies, head, since)
-        state = not_current_in(head)
-        listed = [each for each in deliveries(manifest, since) if each.height not in state]
-        tables = [
-            table for each in listed if "slices" not in each.listed for table in _rows(dependencies, each, folder)
-        ]
-        if sliced := [each.listed for each in listed if "slices" in each.listed]:
-            readers: list[RowsOfSlices] = list(load_extensions("sliced rows"))
-            if not readers:
-                raise InputError(
-                    f"{head['line']} is published as slices, and the feature that reads them is not installed"
-                )
-            tables += (reader(dependencies, {**manifest, "deliveries": sliced}, folder) for reader in readers)
+        head = head_of(dependencies, dataset)
+        rows, state = RowsOfDataset(dependencies, head, since), not_current_in(head)
+        tables = list(rows.tables(rows.listed, Path(name)))
         left, returned = changed_since(dependencies, head["line"], state, since)
         if left or returned:
             warn(
@@ -299,41 +279,9 @@ def read(dataset: str, *, since: int = NOTHING, stack: str = DEFAULT_STACK, loca
                 f"again ({sorted(returned)}): read the whole dataset",
                 stacklevel=2,
             )
-        table = pa.concat_tables(tables or [_no_rows(dependencies, head)], promote_options="permissive")
-        height = max(int(head["height"]), since)
-        return DatasetTable(head["line"], height, len(listed), table, tuple(sorted(left)), tuple(sorted(returned)))
-
-
-def _no_rows(dependencies: Dependencies, head: dict[str, Any]) -> pa.Table:
-    """A table without rows, with the columns of the newest accepted delivery; of a dataset that has none without columns."""
-    import pyarrow as pa  # noqa: PLC0415 - as in `read`
-
-    from lakegate.engine.typed_columns import PlanColumns  # noqa: PLC0415 - the engine, for rows alone
-
-    segments = head["segments"]
-    newest = whole(dependencies, head, (segments["count"] - 1) * segments["heights"] - 1)["deliveries"][-1:]
-    if not newest or "slices" in newest[0]:
-        return pa.table({})
-    return PlanColumns(_plan(dependencies, newest[0]["plan"], newest[0]["workload"])).schema.empty_table()
-
-
-def _rows(dependencies: Dependencies, delivery: ListedDelivery, folder: Path) -> Iterator[pa.Table]:
-    """The rows of a delivery that was published as it arrived, read by its plan."""
-    from lakegate.admission.file_signatures import UnreadableError  # noqa: PLC0415 - the engine, for rows alone
-    from lakegate.engine.read.data_source import LocalStore  # noqa: PLC0415 - likewise
-    from lakegate.engine.read.open_delivery import open_source  # noqa: PLC0415 - likewise
-    from lakegate.engine.typed_columns import TypedColumns  # noqa: PLC0415 - likewise
-    from lakegate.plan.request import StagedPart  # noqa: PLC0415 - likewise
-
-    fetched(dependencies, folder, delivery, lambda _: None)
-    plan = _plan(dependencies, delivery.listed["plan"], delivery.listed["workload"])
-    parts = tuple(StagedPart((folder / one.place).resolve().as_uri(), one.size, one.key) for one in delivery.files)
-    try:
-        columns = TypedColumns(plan, open_source(plan, parts, LocalStore()))
-        yield columns.schema.empty_table()
-        yield from columns.tables(folder)
-    except UnreadableError as error:
-        raise InputError(f"an object of height {delivery.height} cannot be read by its plan: {error}") from None
+        table = pa.concat_tables(tables or [rows.without_rows], promote_options="permissive")
+        height, count = max(int(head["height"]), since), len(rows.listed)
+        return DatasetTable(head["line"], height, count, table, tuple(sorted(left)), tuple(sorted(returned)))
 
 
 # ---- Contracts ----

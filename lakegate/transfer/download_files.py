@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -200,6 +201,30 @@ def is_as_listed(path: Path, file: File) -> bool:
         return False
     algorithm, _, value = file.checksum.partition(":")
     return not algorithm or checksum_of_file(path, algorithm) == value
+
+
+# ---- Typed rows on a disk (`lakegate.transfer.download_rows`, which needs the engine) ----
+
+
+class RowsForm(StrEnum):
+    """The form of typed rows on a disk."""
+
+    PARQUET = "parquet"
+    """A file for each delivery; one for all deliveries where later ones take rows of earlier ones back."""
+    DUCKDB = "duckdb"
+    """One database with one table."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileOfRows:
+    """A file of a folder with typed rows."""
+
+    path: str
+    heights: tuple[int, ...]
+    """Of the deliveries that it has rows of."""
+    rows: int
+    written: bool
+    """False: it was there."""
 
 
 # ---- Downloaded files compared with the chain ----

@@ -29,7 +29,17 @@ from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import find_delivery
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.described_deliveries import LATEST, SHORT_ID
-from lakegate.transfer.download_files import Fetch, Folder, ListedDelivery, bring, deliveries, ending_of, head_of
+from lakegate.transfer.download_files import (
+    Fetch,
+    FileOfRows,
+    Folder,
+    ListedDelivery,
+    RowsForm,
+    bring,
+    deliveries,
+    ending_of,
+    head_of,
+)
 
 DIFFERS = 1
 HEIGHT: Final = re.compile(r"-1|[0-9]{1,15}")
@@ -128,6 +138,22 @@ class NewDeliveries:
 
 
 @dataclass(frozen=True, slots=True)
+class FetchedRows:
+    """The current rows of a dataset that are in a folder now (`--as`)."""
+
+    dataset: str = field(metadata=DATASET_KEY)
+    folder: str
+    form: RowsForm
+    height: int
+    """Of the manifest that says which rows are current."""
+    complete: bool
+    lost: tuple[LostDelivery, ...]
+    removed: tuple[str, ...]
+    """Files of deliveries that are not current any more."""
+    files: tuple[FileOfRows, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FetchedQuarantine:
     """What a delivery has in quarantine, in a folder now."""
 
@@ -160,13 +186,22 @@ def get(  # noqa: PLR0913 - a command has these options
     dry_run: Annotated[
         bool, Option("--dry-run", help="Fetch nothing: list the deliveries that would be fetched, with their rows.")
     ] = False,
+    form: Annotated[
+        RowsForm | None,
+        Option(
+            "--as",
+            help="The current rows, typed by the contract, whatever arrived: files of Parquet, or one of DuckDB.",
+        ),
+    ] = None,
     local: Local = False,
-) -> CommandResult[FetchedDataset | FetchedQuarantine | NewDeliveries]:
+) -> CommandResult[FetchedDataset | FetchedQuarantine | FetchedRows | NewDeliveries]:
     """Download the accepted data of a dataset by its manifest. What is there already is verified and not fetched again.
 
     Example: lakegate get orders_v1 data/ --since 4
 
     Example: lakegate get orders_v1 --dry-run --since 2026-11-26
+
+    Example: lakegate get orders_v1 rows/ --as parquet
 
     Example: lakegate get --quarantined orders/day.csv bad/
 
@@ -176,25 +211,27 @@ def get(  # noqa: PLR0913 - a command has these options
     The folder has the current state of the dataset: files of an earlier run whose delivery was recalled or superseded since are
     removed, and what is current again is fetched, whatever --since says.
 
+    With --as the folder has the rows of the current state in place of the files that arrived, with the columns and types of the
+    contract: a file of Parquet for each delivery, or a database of DuckDB with one table. What is there already stays.
+
     A dataset that is deprecated, in sunset or retired is named with its replacement.
 
     Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
     """
     if folder is None and (quarantined or not dry_run):
         raise InputError(f"give the folder that the data goes to: lakegate get {shlex.quote(dataset)} data/")
+    if form is not None and (quarantined or every or dry_run or since != str(NOTHING)):
+        raise InputError("--as is for all current rows, with --skip-lost alone: repeated, it fetches what is new")
     if quarantined:
-        if dry_run or folder is None:
-            raise InputError("--dry-run is of a dataset: `lakegate status DELIVERY` says what is in quarantine")
-        return _quarantined(dependencies, dataset, folder)
+        return _quarantined(dependencies, dataset, None if dry_run else folder)
     head = head_of(dependencies, dataset)
+    if text := ending_of(head, moment(datetime.now(UTC))):
+        terminal.note(f"lakegate: warning: {text}")
+    if form is not None and folder is not None:
+        return _rows(dependencies, head, form, folder, " --local" if local else "", skip_lost=skip_lost)
     nothing = {"line": head["line"], "deliveries": []}
     known = Folder(folder).known(head["line"]) if folder is not None else nothing
-    height = int(since) if HEIGHT.fullmatch(since) else None
-    if height is None:
-        begin = _time(since)
-        manifest, height = published_since(dependencies, head, begin)
-    else:
-        manifest = whole(dependencies, head, height)
+    manifest, height = _above(dependencies, head, since)
     state, before = (ALL_CURRENT if every else not_current_in(each) for each in (head, known))
     left, returned = frozenset[int](), before.returned(state, height)
     if folder is None and not every:  # what was read before is not here, but at the height that it was read at
@@ -205,8 +242,6 @@ def get(  # noqa: PLR0913 - a command has these options
     wanted = tuple(each for each in listed if each.height not in state)
     there = [each for each in deliveries(known, NOTHING) if each.height in state]
     there += [each for each in deliveries(manifest, NOTHING) if each.height in left]
-    if text := ending_of(head, moment(datetime.now(UTC))):
-        terminal.note(f"lakegate: warning: {text}")
     stack, left_out = " --local" if local else "", len(listed) - len(wanted)
     if dry_run or folder is None:
         has = {each["height"] for each in known["deliveries"]}
@@ -228,8 +263,38 @@ def get(  # noqa: PLR0913 - a command has these options
     return CommandResult(found, words, DIFFERS if fetch.problem else 0)
 
 
-def _quarantined(dependencies: Dependencies, name: str, folder: Path) -> CommandResult[FetchedQuarantine]:
+def _rows(  # noqa: PLR0913 - what the options say
+    dependencies: Dependencies, head: dict[str, Any], form: RowsForm, folder: Path, stack: str, *, skip_lost: bool
+) -> CommandResult[FetchedRows]:
+    """Write the current rows of a dataset, typed by its contract."""
+    from lakegate.library.dataset_rows import RowsOfDataset  # noqa: PLC0415 - the engine
+    from lakegate.transfer.download_rows import bring_rows  # noqa: PLC0415 - likewise
+
+    done = bring_rows(RowsOfDataset(dependencies, head, NOTHING), form, folder, skip_lost=skip_lost)
+    if done.problem:
+        terminal.note(f"lakegate: {done.problem}")
+    lost = tuple(LostDelivery(each.height, each.listed["workload"], why) for each, why in done.lost)
+    dataset, height, complete = head["line"], int(head["height"]), not done.problem and not lost
+    found = FetchedRows(dataset, str(folder), form, height, complete, lost, tuple(done.removed), tuple(done.files))
+    return CommandResult(found, _rows_in_words(found, stack), DIFFERS if done.problem else 0)
+
+
+def _rows_in_words(found: FetchedRows, stack: str) -> Iterator[str]:
+    yield f"line  {found.dataset}"
+    for each in found.files:
+        yield f"{'written' if each.written else 'present'}  {each.path}  {plural(each.rows, 'row')}"
+    yield from (f"lost  height {each.height}: {each.reason}" for each in found.lost)
+    yield from (f"removed  {each}: it is not current any more" for each in found.removed)
+    if not found.files and found.complete:
+        yield f"Nothing of {found.dataset} was accepted."
+    words = shlex.join(("lakegate", "get", found.dataset, found.folder, "--as", found.form))
+    yield f"What is accepted later: {words}{stack}"
+
+
+def _quarantined(dependencies: Dependencies, name: str, folder: Path | None) -> CommandResult[FetchedQuarantine]:
     """Fetch what a delivery has in quarantine."""
+    if folder is None:
+        raise InputError("--dry-run is of a dataset: `lakegate status DELIVERY` says what is in quarantine")
     from lakegate.local_check.quarantined_data import (  # noqa: PLC0415 - the engine
         fetch_quarantined,
         quarantined_files,
@@ -251,6 +316,13 @@ def _quarantined(dependencies: Dependencies, name: str, folder: Path) -> Command
 def _file_in_words(file: FetchedFile) -> str:
     verified = (file.checksum or "").partition(":")[0] or "size only"
     return f"{'fetched' if file.fetched else 'present'}  {file.path}  {plural(file.size, 'byte')}, {verified}"
+
+
+def _above(dependencies: Dependencies, head: dict[str, Any], since: str) -> tuple[dict[str, Any], int]:
+    """The manifest above a height, or of what was accepted since a time, and the height."""
+    if HEIGHT.fullmatch(since):
+        return whole(dependencies, head, int(since)), int(since)
+    return published_since(dependencies, head, _time(since))
 
 
 def _time(since: str) -> datetime:

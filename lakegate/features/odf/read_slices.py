@@ -19,6 +19,7 @@ from lakegate.base.timestamps import instant_of
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import usable
 from lakegate.cli.datasets.chain_proofs import signatures_by
+from lakegate.contract.field_paths import quoted_name
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.features.odf.exchange.odf_export import ledger_in
 from lakegate.features.odf.exchange.odf_import import Proof, dataset_in
@@ -73,6 +74,13 @@ class SliceTable:
             found = connection.execute(f"SELECT count(*) FROM ({self._rows.query})").fetchall()  # noqa: S608 - generated names
         return int(found[0][0])
 
+    def tables(self, folder: Path) -> Iterator[pa.Table]:
+        """The rows, some at a time."""
+        rows = self._rows
+        with _open_database(folder) as connection:
+            for batch in connection.sql(rows.ordered).to_arrow_reader(_BATCH):
+                yield pa.Table.from_batches([batch]).rename_columns(list(rows.names))
+
     def first(self, limit: int | None, folder: Path) -> pa.Table:
         """The first rows; None: all of them."""
         rows = self._rows
@@ -106,7 +114,7 @@ class SliceTable:
         with _failing():
             connection = duckdb.connect(str(path))
             try:
-                connection.execute(f"CREATE VIEW {_name(name)} AS SELECT {rows.named} FROM ({rows.query})")  # noqa: S608 - quoted
+                connection.execute(f"CREATE VIEW {quoted_name(name)} AS SELECT {rows.named} FROM ({rows.query})")  # noqa: S608 - quoted
             finally:
                 connection.close()
 
@@ -153,7 +161,7 @@ class _Rows:
     @property
     def named(self) -> str:
         """The columns under their names."""
-        return ", ".join(f"c{at} AS {_name(name)}" for at, name in enumerate(self.names))
+        return ", ".join(f"c{at} AS {quoted_name(name)}" for at, name in enumerate(self.names))
 
     @property
     def same_but_for_case(self) -> list[str]:
@@ -210,10 +218,6 @@ class _Rows:
             f"count(*) FILTER (WHERE {op} IN (1, 2)) OVER ({values}) AS ended FROM events"
             ") WHERE NOT is_end AND nth > ended)"
         )
-
-
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
 
 
 @contextmanager
@@ -344,13 +348,14 @@ def files_of_dataset(
     return answer, [folder / files[key].place for key in selected.keys]
 
 
-def current_rows(dependencies: Dependencies, manifest: dict[str, Any], folder: Path) -> pa.Table:
+def current_rows(dependencies: Dependencies, manifest: dict[str, Any], folder: Path) -> Iterator[pa.Table]:
     """The rows of a manifest's slices without the common columns (`lakegate.read`)."""
     given = Reading(
         manifest["line"], Projection(), events=False, every=False, output=None, limit=0, stack="", local=False
     )
     _, paths = files_of_dataset(given, manifest, folder, dependencies)
-    return SliceTable(paths).first(None, folder).drop_columns(list(COMMON))
+    if paths:
+        yield from (rows.drop_columns(list(COMMON)) for rows in SliceTable(paths).tables(folder))
 
 
 def files_of_import(given: Reading, dataset: dict[str, Any], folder: Path) -> tuple[RowsRead, list[Path]]:
