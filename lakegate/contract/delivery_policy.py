@@ -129,6 +129,11 @@ class DeliveryUnit(Enum):
     """The objects of a folder, when no further one has arrived for a while."""
 
 
+ADDED = "added"
+PulledRows = Annotated[str, Pattern(f"({ADDED})?")]
+"""The rows of a snapshot that are judged before it becomes `main`: `added`, those that `main` does not have; empty: all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pull:
     """Source and schedule by which the data of a dataset is fetched."""
@@ -143,6 +148,8 @@ class Pull:
     """Whether a person has allowed that anybody on the way can read and change what is fetched."""
     member: Annotated[str, Pattern("[ -~]*"), Bounds(most=200)] = omit_default("")
     """Of a fetched archive the pattern of the name of the one file that is delivered; empty: the source is no archive."""
+    rows: PulledRows = omit_default("")
+    """Of a table."""
 
     @property
     def is_folder(self) -> bool:

@@ -135,6 +135,7 @@ KINDS_OF_SETTINGS: dict[str, Callable[[Any, Any], str]] = {
     "replaces": lambda was, now: f"replacement-{_end(was is Replaces.NOTHING, now is Replaces.NOTHING)}",
     "period": lambda was, now: f"period-{_end(was is None, now is None)}",
     "snapshotTime": lambda _, __: "snapshot-time",
+    "pull": lambda was, now: "policy-changed" if not (was and now) or was.rows == now.rows else "file-format",
     "derive": _kind_of_derivation,
 }
 """The kinds of change of keys that have kinds of their own."""

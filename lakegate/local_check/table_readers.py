@@ -32,6 +32,8 @@ class TablePlace:
     """Buckets of S3 that have no files of the table, whatever its metadata says."""
     whole_store: bool = True
     """Whether a table of a catalog may have files outside of its own folder, in the store that has its metadata."""
+    only: frozenset[str] | None = None
+    """Of Iceberg the data files whose rows are read, which no deletes are of; None: all files."""
 
 
 class TableFolder(NamedTuple):

@@ -18,7 +18,7 @@ from pyiceberg.table.update import SetSnapshotRefUpdate
 from lakegate.base.errors import ConditionFailed, NotFound, PortError
 from lakegate.features.pull.snapshots.gated_tables import GatedBranch, GatedTables
 from lakegate.features.pull.snapshots.iceberg_branches import IcebergBranches
-from tests.deliveries.tables import add_deletes, add_file, deleted_positions, folder_of
+from tests.deliveries.tables import add_deletes, add_file, deleted_positions, folder_of, listed_again, newer
 from tests.fakes.gated_tables import MemoryGatedTable
 
 BRANCH = GatedBranch("sales", "orders", "audit")
@@ -107,7 +107,7 @@ class GatedOnIceberg:
 
     def _data(self, snapshot: int) -> Path:
         table = self.catalog.load_table("sales.orders")
-        *_, task = table.scan(snapshot_id=snapshot).plan_files()
+        task, *_ = table.scan(snapshot_id=snapshot).plan_files()  # of the newest manifest
         return Path(task.file.file_path.removeprefix("file://"))
 
     def again(self) -> None:
@@ -180,6 +180,146 @@ def test_files_are_what_they_were(gated: GatedCatalog) -> None:
     assert changed != found[1]
     assert gated.tables.files(BRANCH, second) is None
     assert gated.tables.files(BRANCH, 99) is None
+
+
+def test_of_a_snapshot_that_added_rows_those_files_alone_are_asked_for(gated: GatedCatalog) -> None:
+    """Beyond the metadata of both: other bytes of a file of the earlier one are none of the later one's."""
+    begin = state(gated).main
+    first, second, third = (gated.commit(each) for each in (1, 2, 3))
+    found = [gated.tables.files(BRANCH, third, since) for since in (first, second, first, None)]
+    gated.exchange(first)
+    same = gated.tables.files(BRANCH, third, first)
+    gated.exchange(third)
+    changed = gated.tables.files(BRANCH, third, first)
+    gated.lose(third)
+
+    assert found[0] == found[2] == same != changed
+    assert len({each.digest for each in found[:2] + found[3:] if each is not None}) == len((first, second, None))
+    assert [each.added and len(each.added) for each in found[:2] if each is not None] == [2, 1]
+    assert found[3] is not None
+    assert found[3].added is None
+    assert gated.tables.files(BRANCH, third, first) is None
+    assert gated.tables.files(BRANCH, second, 99) is None
+    assert gated.tables.files(BRANCH, first, begin) is not None
+
+
+def added_refused(world: GatedOnIceberg, since: int) -> str:
+    with pytest.raises(PortError) as refused:
+        world.tables.files(BRANCH, state(world).main, since)
+    return str(refused.value)
+
+
+def _rewritten(world: GatedOnIceberg) -> None:
+    """The same rows in one file, as a compaction leaves them."""
+    table = world.catalog.load_table("sales.orders")
+    table.overwrite(table.scan().to_arrow())
+
+
+def _renamed(world: GatedOnIceberg) -> None:
+    """Of the first data file another partition and number of rows in the metadata: the file is the same one."""
+    table = world.catalog.load_table("sales.orders")
+    (task, *_) = table.scan().plan_files()
+    with table.transaction() as change, change.update_snapshot().overwrite() as update:
+        update.delete_data_file(task.file)
+        task.file._data[4] += 1  # noqa: SLF001 - the number of its records
+        update.append_data_file(task.file)
+
+
+def _with_deletes(world: GatedOnIceberg) -> None:
+    table = world.catalog.load_table("sales.orders")
+    add_deletes(table, deleted_positions(table, 0), DataFileContent.POSITION_DELETES)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda world: world.catalog.load_table("sales.orders").delete("n = 1"),
+        lambda world: world.catalog.load_table("sales.orders").overwrite(pa.table({"n": [7]}), "n = 1"),
+        lambda world: world.catalog.load_table("sales.orders").overwrite(pa.table({"n": [7]})),
+        _rewritten,
+        _renamed,
+        _with_deletes,
+    ],
+)
+def test_a_snapshot_that_does_not_have_all_rows_as_they_were_adds_none(tmp_path: Path, act: Any) -> None:
+    """Whatever it says that it is, also if it adds rows besides, or later ones do."""
+    world = GatedOnIceberg(tmp_path)
+    world.commit(1, to_main=True)
+    since = world.commit(2, to_main=True)
+    act(world)
+    world.commit(3, to_main=True)
+
+    assert added_refused(world, since) == "rows-changed"
+
+
+def test_rows_that_came_and_went_on_the_way_are_none(tmp_path: Path) -> None:
+    """What counts is what the snapshot has beyond main."""
+    world = GatedOnIceberg(tmp_path)
+    since = world.commit(1, to_main=True)
+    world.commit(2, to_main=True)
+    file = world._data(world.commit(3, to_main=True))  # noqa: SLF001 - of this module
+    world.catalog.load_table("sales.orders").delete("n = 2")
+    found = world.tables.files(BRANCH, state(world).main, since)
+
+    assert found is not None
+    assert found.added == {f"file://{file}"}
+
+
+def test_manifests_that_were_merged_have_the_same_files(tmp_path: Path) -> None:
+    world = GatedOnIceberg(tmp_path)
+    merged = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "2"}
+    with world.catalog.load_table("sales.orders").transaction() as change:
+        change.set_properties(merged)
+    numbers = [world.commit(each, to_main=True) for each in range(4)]
+    table = world.catalog.load_table("sales.orders")
+    lists = [{each.manifest_path for each in table.snapshot_by_id(of).manifests(table.io)} for of in numbers]  # type: ignore[union-attr]
+    found = world.tables.files(BRANCH, numbers[3], numbers[1])
+
+    assert not lists[1] <= lists[3]
+    assert found is not None
+    assert found.added is not None
+    assert len(found.added) == len((2, 3))
+
+
+@pytest.mark.parametrize("is_asked_before", [True, False])
+def test_a_list_that_revives_deleted_rows_adds_none(tmp_path: Path, *, is_asked_before: bool) -> None:
+    """By another number of a manifest. pyiceberg takes what another list has said about it for what this one says."""
+    world = GatedOnIceberg(tmp_path)
+    world.again()
+    world.commit(1, to_main=True)
+    _with_deletes(world)
+    since = state(world).main
+    world.commit(2, to_main=True)
+    table = world.catalog.load_table("sales.orders")
+    listed_again(
+        table,
+        state(world).main,
+        newer,
+    )
+    if is_asked_before:
+        table.snapshot_by_id(since).manifests(table.io)  # type: ignore[union-attr]
+
+    assert added_refused(world, since) == "rows-changed"
+
+
+def test_rows_that_are_listed_twice_are_added(tmp_path: Path) -> None:
+    """A manifest that is in the list twice, and a data file of main that is added once more."""
+    world = GatedOnIceberg(tmp_path)
+    since = world.commit(1, to_main=True)
+    old = world._data(since)  # noqa: SLF001 - of this module
+    world.commit(2, to_main=True)
+    table = world.catalog.load_table("sales.orders")
+    listed_again(table, state(world).main, lambda found: [*found, *found])
+    twice = world.tables.files(BRANCH, state(world).main, since)
+    since = world.commit(3, to_main=True)
+    add_file(world.catalog.load_table("sales.orders"), f"file://{old}", size=old.stat().st_size)
+    again = world.tables.files(BRANCH, state(world).main, since)
+
+    assert twice is not None
+    assert twice.added is not None
+    assert f"file://{old}" in twice.added
+    assert again is not None
+    assert again.added == {f"file://{old}"}
 
 
 def test_a_table_that_is_not_there(tmp_path: Path) -> None:

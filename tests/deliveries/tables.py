@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -18,7 +18,10 @@ from pyiceberg.manifest import (
     DataFileContent,
     FileFormat,
     ManifestContent,
+    ManifestFile,
     ManifestWriterV2,
+    read_manifest_list,
+    write_manifest_list,
 )
 from pyiceberg.typedef import Record
 
@@ -97,6 +100,27 @@ def _append(  # noqa: PLR0913, PLR0917 - what a file of a table has
                 spec, table.schema(), update.new_manifest_output(), update.snapshot_id, "gzip"
             )
         update.append_data_file(described)
+
+
+def listed_again(table: Table, snapshot: int, change: Callable[[list[ManifestFile]], list[ManifestFile]]) -> None:
+    """Another list of manifests for a snapshot, in the place of its own."""
+    found = table.snapshot_by_id(snapshot)
+    assert found is not None
+    manifests = change(list(read_manifest_list(table.io.new_input(found.manifest_list))))
+    file = Path(found.manifest_list.removeprefix("file://"))
+    file.unlink()
+    with write_manifest_list(
+        2, table.io.new_output(found.manifest_list), snapshot, found.parent_snapshot_id, found.sequence_number, "gzip"
+    ) as writer:
+        writer.add_manifests(manifests)
+
+
+def newer(manifests: list[ManifestFile]) -> list[ManifestFile]:
+    """The oldest data has a sequence number after that of its deletes, which are of it no more."""
+    data = (each for each in manifests if each.content is ManifestContent.DATA and each.added_rows_count)
+    oldest = min(data, key=lambda each: each.sequence_number)
+    oldest.sequence_number = oldest.min_sequence_number = 9
+    return manifests
 
 
 def deleted_positions(table: Table, *positions: int) -> pa.Table:

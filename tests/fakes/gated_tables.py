@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lakegate.base.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed, PortError
 from lakegate.base.json_codec import sha256_of
 from lakegate.features.pull.snapshots.gated_tables import GatedBranch, SnapshotFiles, TableState
+
+
+def rows_in(contents: Iterable[str]) -> str:
+    """What several snapshots have added, as one text: a bad row is the first one."""
+    return "+".join(sorted(contents))
 
 
 @dataclass(slots=True)
@@ -28,6 +34,12 @@ class MemoryGatedTable:
     """The commits of the gate: from which current snapshot to which."""
     compared: dict[int, str] = field(default_factory=dict)
     """By snapshot, what its files had when they were last asked for: no commit has a condition on files."""
+    asked: dict[int, list[int]] = field(default_factory=dict)
+    """By snapshot, those whose rows were asked for with it."""
+    adds: bool = False
+    """Whether what a snapshot has is beside what those have that it is based on; else it is the whole table."""
+    changed: set[int] = field(default_factory=set)
+    """Snapshots that change or delete rows of the one before."""
     made: int = 0
 
     def state(self, _branch: GatedBranch) -> TableState | None:
@@ -35,11 +47,15 @@ class MemoryGatedTable:
             return None
         return TableState(self.uuid, self.main, self.head, dict(self.parents), frozenset(self.past))
 
-    def files(self, _branch: GatedBranch, snapshot: int) -> SnapshotFiles | None:
-        if self.uuid is None or snapshot not in self.parents:
+    def files(self, _branch: GatedBranch, snapshot: int, since: int | None = None) -> SnapshotFiles | None:
+        if self.uuid is None or not {snapshot, since} <= {*self.parents, None}:
             return None
-        self.compared[snapshot] = self.contents[snapshot]
-        return SnapshotFiles(sha256_of(f"{snapshot}:{self.contents[snapshot]}"), 1, len(self.contents[snapshot]))
+        self.asked[snapshot] = way = self.way(snapshot, since) if self.adds or since else [snapshot]
+        if self.changed.intersection(way if since is not None else ()):
+            raise PortError("rows-changed")
+        self.compared[snapshot] = text = rows_in(self.contents[each] for each in way)
+        added = None if since is None else frozenset(map(str, way))
+        return SnapshotFiles(sha256_of(f"{snapshot}:{since}:{text}"), len(way), len(text), added)
 
     def set_main(self, _branch: GatedBranch, state: TableState, snapshot: int) -> None:
         if (self.uuid, self.main) != (state.uuid, state.main) or snapshot not in self.parents:
@@ -70,9 +86,21 @@ class MemoryGatedTable:
         self.head = None
         return self.commit(content)
 
-    def write(self, snapshot: int, file: Path, stated: dict[str, str]) -> None:
-        """The rows of a snapshot, with texts in the footer."""
-        rows = pa.table({"name": [self.contents[snapshot]], "amount": pa.array([1], pa.int64())})
+    def way(self, snapshot: int, since: int | None) -> list[int]:
+        """A snapshot and those between it and another one that it is based on."""
+        found: list[int] = []
+        at: int | None = snapshot
+        while at not in {since, None}:
+            assert at is not None
+            found.append(at)
+            at = self.parents.get(at)
+        return found
+
+    def write(self, snapshot: int, file: Path, stated: dict[str, str], added: frozenset[str] | None) -> None:
+        """The rows of a snapshot, or those that some added, with texts in the footer."""
+        whole = self.way(snapshot, None) if self.adds else [snapshot]
+        names = [self.contents[each] for each in (whole if added is None else sorted(map(int, added)))]
+        rows = pa.table({"name": names, "amount": pa.array([1] * len(names), pa.int64())})
         with pq.ParquetWriter(file, rows.schema) as writer:
             writer.write_table(rows)
             writer.add_key_value_metadata(stated)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from lakegate.contract.delivery_policy import OnReject, Pull
+from lakegate.contract.delivery_policy import ADDED, OnReject, Pull
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.features.pull.snapshots.gated_tables import PINS, GatedBranch, SnapshotPins
 from lakegate.features.pull.snapshots.iceberg_branches import SnapshotSource
@@ -26,7 +26,7 @@ from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.scheduled_tasks import Turn
-from tests.fakes.gated_tables import MemoryGatedTable
+from tests.fakes.gated_tables import MemoryGatedTable, rows_in
 from tests.fakes.pulls import MemoryLandingParts
 from tests.simulation.contract import PLAN, digest
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
@@ -49,9 +49,9 @@ class JudgedRows(Environment):
         return content_of(super()._judged(asked)).encode()
 
 
-def publish_gated(env: Environment) -> None:
+def publish_gated(env: Environment, rows: str = "") -> None:
     """Publish the contract of a gated table."""
-    body = GATED.to_bytes()
+    body = replace(GATED, policy=replace(GATED.policy, pull=Pull(SOURCE, "rate(5 minutes)", rows=rows))).to_bytes()
     env.memory.objects.put(Address(LAKE, f"plans/{digest(body)}.json"), body)
     route = Route(LANDING, PREFIX, "orders", "lines", 1, "1.1.0", "active", digest(body))
     labels = (("pull", "lines"), ("gated-table", "lines"))
@@ -61,7 +61,7 @@ def publish_gated(env: Environment) -> None:
 
 def content_of(body: bytes) -> str:
     """The rows of a judged file."""
-    return str(pq.read_table(io.BytesIO(body))["name"][0].as_py())
+    return rows_in(pq.read_table(io.BytesIO(body))["name"].to_pylist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class MemorySnapshots(SnapshotSource):
 
     meanwhile: Callable[[], object] = int
 
-    def _write(self, _branch: GatedBranch, snapshot: str, file: Path, pins: SnapshotPins) -> None:
+    def _write(self, _branch: GatedBranch, file: Path, pins: SnapshotPins, added: frozenset[str] | None) -> None:
         from lakegate.base.json_codec import encode  # noqa: PLC0415 - as in the original
 
         assert isinstance(self.tables, MemoryGatedTable)
-        self.tables.write(int(snapshot), file, {PINS: json.dumps(encode(pins))})
+        self.tables.write(int(pins.snapshot), file, {PINS: json.dumps(encode(pins))}, added)
         self.meanwhile()
 
 
@@ -85,12 +85,14 @@ class GatedWorld:
     env: JudgedRows = field(default_factory=JudgedRows)
     table: MemoryGatedTable = field(default_factory=MemoryGatedTable)
     meanwhile: Callable[[], object] = int
+    rows: str = ""
     judged: dict[int, str] = field(default_factory=dict)
     """By snapshot, the rows that the gate has judged."""
     deliveries: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        publish_gated(self.env)
+        publish_gated(self.env, self.rows)
+        self.table.adds = self.rows == ADDED
         self.landing = MemoryLandingParts(self.env.memory.objects, LANDING)
 
     # who acts
@@ -184,6 +186,15 @@ class GatedWorld:
             assert before is not None or snapshot == self.table.written[0][1]
         assert max(Counter(each for _, each in self.table.written).values(), default=1) == 1, "twice"
         assert max(self.deliveries.values(), default=1) == 1, "one snapshot is two deliveries"
+        if self.rows == ADDED:
+            self._adds_up(accepted)
+
+    def _adds_up(self, accepted: Mapping[int, str]) -> None:
+        """What is on main by the gate is in accepted data, once."""
+        rows = [row for each in accepted.values() for row in each.split("+")]
+        assert len(rows) == len(set(rows)), "rows are accepted twice"
+        for before, snapshot in self.table.written:
+            assert {*self.table.way(snapshot, before)} <= {*self.table.asked[snapshot]}, "rows that were not judged"
 
     def line(self, snapshot: int) -> list[int]:
         """A snapshot and those before it."""

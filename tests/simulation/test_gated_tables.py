@@ -10,17 +10,18 @@ from dataclasses import replace
 import pytest
 
 from lakegate.base.errors import PortError
+from lakegate.contract.delivery_policy import ADDED
 from lakegate.features.pull.snapshots.name_snapshots import named_snapshots
 from lakegate.gate.effects import ConcurrentUpdate, Effect, run
 from lakegate.gate.ports import Address
 from lakegate.gate.table import TableName
 from tests.decisions import recall
 from tests.simulation.environment import LANDING, LINE, PREFIX
-from tests.simulation.gated import GatedWorld
+from tests.simulation.gated import GatedWorld, publish_gated
 from tests.simulation.invocations import Fault as InvocationFault
 from tests.simulation.invocations import Invocation
 from tests.simulation.stage import Fault
-from tests.simulation.test_recalls import FAULTS
+from tests.simulation.test_recalls import FAULTS, play
 
 SCHEDULES = 3_000 if os.environ.get("LAKEGATE_FULL") else 60
 ERRORS = (PortError, ConcurrentUpdate)
@@ -28,9 +29,9 @@ MOST_WORKERS = 3
 REPEATED = frozenset({Effect.LAND_PART, Effect.END_UPLOAD, Effect.KEEP_CURSOR})
 
 
-def begun(*contents: str) -> GatedWorld:
+def begun(*contents: str, rows: str = "") -> GatedWorld:
     """A world with an accepted snapshot on main, and others on the branch that were judged."""
-    world = GatedWorld()
+    world = GatedWorld(rows=rows)
     for content in contents:
         world.table.commit(content)
         world.look()
@@ -225,13 +226,128 @@ def test_files_that_change_while_they_are_read_are_read_again() -> None:
     assert (world.table.main, world.judged) == (1, {1: "good:1"})
 
 
+OPEN = ("UNCHANGED", "delivery-open")
+
+
+def test_of_a_snapshot_that_adds_rows_these_alone_are_judged() -> None:
+    """Since what main was when it was copied: of several snapshots those of all, and of a rejected one with the next."""
+    world = begun("good:1", rows=ADDED)
+    world.publish()
+    for content in ("bad:2", "good:3"):
+        world.table.commit(content)
+    world.look()
+    world.gate()
+    world.publish()
+    world.table.rebase("good:4")
+    world.table.commit("good:5")
+    world.look()
+    world.gate()
+    world.publish()
+
+    assert world.judged == {1: "good:1", 3: "bad:2+good:3", 5: "good:4+good:5"}
+    assert world.table.written == [(None, 1), (1, 5)]
+
+
+@pytest.mark.parametrize("act", ["judged", "accepted"])
+def test_while_rows_may_still_be_accepted_the_next_snapshot_waits(act: str) -> None:
+    """They would be delivered twice: where the first one is judged, or accepted and not yet main. Then nothing is lost."""
+    world = begun("good:1", rows=ADDED)
+    world.publish()
+    world.table.commit("good:2")
+    world.look()
+    world.gate() if act == "accepted" else None
+    world.table.commit("good:3")
+    world.look()
+    listed = [(each.outcome.value, each.reason) for each in world.env.memory.pulls.get(LINE).ends]
+    judged = dict(world.judged)
+    world.gate()
+    world.publish()
+    world.look()
+    world.gate()
+    world.publish()
+
+    assert OPEN in listed
+    assert 3 not in judged
+    assert world.judged == {1: "good:1", 2: "good:2", 3: "good:3"}
+    assert world.table.written == [(None, 1), (1, 2), (2, 3)]
+    assert {each.reason for each in world.env.memory.pulls.get(LINE).ends} == {""}
+    assert [each for each in world.env.memory.messages.values() if each.kind == "pull"] == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_added_rows_are_accepted_once_whoever_looks_at_the_branch(fault: Fault) -> None:
+    """With any fault at any effect, before which the branch goes on, and another worker looks at it."""
+
+    def ready() -> GatedWorld:
+        world = begun("good:1", rows=ADDED)
+        world.publish()
+        world.table.commit("good:2")
+        world.env.memory.clock.sleep(360)
+        return world
+
+    def meanwhile(world: GatedWorld) -> None:
+        world.table.commit("good:3")
+        run(world.delivers(), world.env.memory.clock)
+
+    first = ready()
+    effects = play(first, first.delivers())
+    for at in range(effects):
+        world = ready()
+        play(world, world.delivers(), at, fault, lambda world=world: meanwhile(world))
+        for _ in range(4):
+            world.env.memory.clock.sleep(1_500)
+            world.look()
+            world.gate()
+            world.publish()
+
+        assert world.table.main == 3
+
+
+def test_a_snapshot_that_changes_rows_of_main_is_refused_where_added_ones_are_judged() -> None:
+    world = begun("good:1", rows=ADDED)
+    world.publish()
+    world.table.changed.add(world.table.commit("good:2"))
+    world.look()
+    world.gate()
+    world.publish()
+
+    assert (world.table.main, world.deliveries) == (1, {1: 1})
+    assert {each.reason for each in world.env.memory.pulls.get(LINE).ends} == {"", "rows-changed"}
+
+
+@pytest.mark.parametrize("act", [_moved, lambda world: world.table.move(2)])
+def test_what_a_snapshot_added_is_not_known_where_main_is_not_below_it(act: Callable[[GatedWorld], None]) -> None:
+    """Since it was named main went elsewhere, or to it: it is not delivered."""
+    world = begun("good:1", rows=ADDED)
+    world.publish()
+    world.table.commit("good:2")
+    world.tick()
+    assert world.deliveries == {1: 1}
+    act(world)
+    world.look()
+    world.gate()
+
+    assert world.deliveries == {1: 1}
+    assert "main-moved" in {each.reason for each in world.env.memory.pulls.get(LINE).ends}
+
+
+def test_rows_that_were_judged_as_added_do_not_become_main_where_all_are_to_be() -> None:
+    """The contract says otherwise since: rules of the whole table have not held of all rows."""
+    world = begun("good:1", rows=ADDED)
+    publish_gated(world.env)
+    world.publish()
+
+    assert (world.table.main, reasons(world)) == (None, {1: "source-refused"})
+
+
+@pytest.mark.parametrize("rows", ["", ADDED])
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("meanwhile", ["nothing", "others", "branch", "main", "back", "files"])
-def test_a_publication_is_whole_or_not_at_all_and_happens_once(fault: Fault, meanwhile: str) -> None:
+def test_a_publication_is_whole_or_not_at_all_and_happens_once(fault: Fault, meanwhile: str, rows: str) -> None:
     """With any fault at any effect, before which another worker follows, the branch goes on, main moves, or files change."""
 
     def ready() -> GatedWorld:
-        world = begun("good:1")
+        world = begun("good:1", rows=rows)
         world.publish()
         world.table.commit("good:2")
         world.look()
@@ -272,10 +388,15 @@ OFTEN = {"commit": 4, "foreign": 1, "rebase": 1, "back": 1, "time": 4, "gate": 4
 
 @pytest.mark.parametrize("seed", range(SCHEDULES))
 def test_random_schedules(seed: int) -> None:
-    """Ticks and followers interleave with faults, while the producer commits, others move main, and files change."""
-    choose, world = random.Random(seed), GatedWorld()
+    """Ticks and followers interleave with faults, while the producer commits, others move main, and files change.
+
+    Where added rows alone are judged main does not go back: rows that were taken back are accepted data until a recall.
+    """
+    choose = random.Random(seed)
+    world = GatedWorld(rows=choose.choice(["", ADDED]))
+    often = OFTEN if world.rows != ADDED else OFTEN | {"back": 0}
     workers = list[Invocation]()
-    for act in choose.choices(list(OFTEN), list(OFTEN.values()), k=80):
+    for act in choose.choices(list(often), list(often.values()), k=80):
         if act == "begin" and len(workers) < MOST_WORKERS:
             steps = world.delivers() if choose.random() < 0.5 else world.publishes()
             workers += [each] if (each := Invocation(steps, REPEATED, ERRORS)).call else []

@@ -13,6 +13,7 @@ from lakegate.base.json_codec import Bounds, DocumentField, limits, members_of
 from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Rule, Severity
 from lakegate.contract.delivery_policy import (
+    ADDED,
     MAX_FULL_NAME,
     MAX_INPUT_COLUMNS,
     MAX_INPUTS,
@@ -69,6 +70,7 @@ PULL = {
     ),
     "unencrypted": ("true", "`true`: anybody on the way can read and change what is fetched"),
     "member": ("[ -~]{1,200}", "the name of a file in an archive, in ASCII, or its pattern, such as `data/*.csv`"),
+    "rows": (f"all|{ADDED}", "`all` or `added`, of a table: the rows that are judged"),
 }
 """The keys of `pull`, each with its pattern and its description."""
 UNENCRYPTED = {
@@ -286,6 +288,8 @@ def _pull_of_parts(place: Place, parts: dict[str, str]) -> Pull:
     is_plain = parts.pop("unencrypted", None) is not None
     if is_plain and "secret" in parts:
         raise InvalidValueError("no `secret` with `unencrypted`: it could be read on the way", place["secret"])
+    if parts.get("rows") == "all":
+        del parts["rows"]
     return Pull(**parts, unencrypted=is_plain)
 
 

@@ -251,7 +251,8 @@ def _landed(work: Work, task: ScheduledTask[NamedObject], row: NamedObject, plan
         sizes = ()
     if not (sizes and sum(sizes) == row.size):
         begun = SourceIdentity(row.etag, "", row.version)
-        with work.transfer.open(plan.contract, row.where, SourceIdentity(), begun, sum(sizes)) as opened:
+        where = plan.pull if plan.pull.is_table else row.where
+        with work.transfer.open(plan.contract, where, SourceIdentity(), begun, sum(sizes)) as opened:
             assert opened is not None  # nothing is known of it that it could be unchanged from
             row = yield from _filled(work, task, row, plan, opened, sizes)
     row = yield from write(work, task, replace(row, completing=True))

@@ -52,11 +52,20 @@ WORDS: Final[Mapping[str, str]] = {
     "snapshot-expired": "The snapshot, or a file of it, is not there any more: expire none that is on the branch.",
     "main-moved": (
         "Main has snapshots that the judged one is not based on, or went back: they would be lost. "
+        "With `rows: added` also: somebody has made it main before it was judged. "
         "Begin the branch anew from main, and write the rows again: that snapshot is judged."
     ),
     "files-changed": (
         "A file of the snapshot was written over since it was judged. Write the rows again, in files of their own: "
         "that snapshot is judged."
+    ),
+    "rows-changed": (
+        "By the contract added rows alone are judged (`rows: added`), and the snapshot deletes or rewrites rows of main. "
+        "Begin the branch anew from main and append alone, or have all rows judged."
+    ),
+    "delivery-open": (
+        "An earlier snapshot of the table is judged, or accepted and not main yet. The branch is looked at again every five "
+        "minutes; a delivery that FAILED or is held keeps it waiting until it is ended."
     ),
     "not-current": "The delivery was recalled, or another one came in its place, before its snapshot became main.",
     "upload-lost": "The upload of what was fetched is not there any more. The next time fetches again.",

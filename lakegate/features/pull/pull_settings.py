@@ -8,13 +8,16 @@ from typing import Final
 
 from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, Rule
-from lakegate.contract.delivery_policy import DeliveryUnit, OnReject, Pull
+from lakegate.contract.delivery_policy import ADDED, DeliveryUnit, MergeStrategy, OnReject, Pull
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.file_formats import Format
 from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, schedule
 from lakegate.contract.service_levels import FREQUENCY, MINUTE, service_levels_of
 from lakegate.lints.findings import Finding, Lint, LintLevel, extensions_of
 from lakegate.plan.plan import Plan
+
+KEYS: Final = frozenset({"primaryKey", "unique", "duplicateValues", "distinct"})
+"""The kinds of rules that say that no two rows are alike."""
 
 
 def plan_data(_contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
@@ -83,10 +86,14 @@ def in_parts(contract: Contract, document: Document) -> Iterator[Finding]:
 def of_table(contract: Contract, document: Document) -> Iterator[Finding]:
     """What is judged of a table is a copy of one snapshot, in Parquet and as a whole: only that can become `main`."""
     tables = [dataset for dataset, pull in _pulled(contract) if pull.is_table]
-    for place in _places(document) if tables else ():
-        for key in ("secret", "unencrypted", "member"):
-            if place[key].present and (place["source"].text or "").startswith("iceberg:"):
-                yield place[key].path, f"A branch of a table takes no `{key}`: remove it."
+    for place in _places(document):
+        is_table = Pull(place["source"].text or "").is_table
+        for key in ("secret", "unencrypted", "member") if is_table else ("rows",):
+            if place[key].present:
+                yield (
+                    place[key].path,
+                    f"{'A branch' if is_table else 'What is no branch'} of a table takes no `{key}`: remove it.",
+                )
     for at, dataset in enumerate(tables):
         if _tables(tables[at : at + 1]) & _tables(tables[:at]):
             yield dataset.origin.path, "A table has one dataset: another one of this document names it, too."
@@ -94,6 +101,29 @@ def of_table(contract: Contract, document: Document) -> Iterator[Finding]:
             yield dataset.origin.path, "A snapshot of a table is judged as Parquet: say `format: parquet`."
         if dataset.policy.on_reject is OnReject.ROWS:
             yield dataset.origin.path, "A snapshot becomes `main` whole or not at all: remove `onReject: rows`."
+        if dataset.policy.merge_strategy is MergeStrategy.SNAPSHOT and _is_added(dataset):
+            yield (
+                dataset.origin.path,
+                "`mergeStrategy: snapshot` needs all rows in each delivery: remove `rows: added`.",
+            )
+
+
+def of_added_rows(contract: Contract, document: Document) -> Iterator[Finding]:
+    """With `rows: added` the keys of a delivery are compared with each other, and not with rows that are in the table already."""
+    for dataset, _ in _pulled(contract):
+        keys = [rule for rule in dataset.rules if rule.kind in KEYS]
+        if _is_added(dataset) and keys and not any(rule.schedule for rule in keys):
+            for place in _places(document):
+                if place["rows"].present:
+                    words = "The key of a row is compared with the other added rows alone"
+                    yield (
+                        place["rows"].path,
+                        f"{words}: write a rule `duplicateValues` with a `schedule` for all rows, too.",
+                    )
+
+
+def _is_added(dataset: Dataset) -> bool:
+    return dataset.policy.pull is not None and dataset.policy.pull.rows == ADDED
 
 
 def _tables(datasets: Iterable[Dataset]) -> set[str]:
@@ -131,6 +161,7 @@ LINTS: Final[Mapping[str, Lint]] = {
     "pull-folder": Lint(LintLevel.ERROR, in_folder),
     "pull-in-parts": Lint(LintLevel.ERROR, in_parts),
     "pull-table": Lint(LintLevel.ERROR, of_table),
+    "pull-added-rows": Lint(LintLevel.WARNING, of_added_rows),
     "pull-without-source": Lint(LintLevel.WARNING, without_source),
     "stream-not-taken": Lint(LintLevel.ERROR, by_stream),
 }

@@ -22,9 +22,9 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.io.pyarrow import ArrowScan, PyArrowFile, PyArrowFileIO, schema_to_pyarrow
 from pyiceberg.io.pyarrow import _read_all_delete_files as read_deletes
-from pyiceberg.manifest import FileFormat
+from pyiceberg.manifest import DataFileContent, FileFormat, ManifestEntry, clear_manifest_cache
 from pyiceberg.serializers import FromInputFile
-from pyiceberg.table import DataScan, StaticTable, Table
+from pyiceberg.table import DataScan, FileScanTask, StaticTable, Table
 
 from lakegate.base.errors import InputError, SetUpError
 from lakegate.base.text import printable, quote
@@ -63,7 +63,7 @@ def write_table(place: TablePlace, file: Path, stated: Mapping[str, str]) -> Wri
         table = _in_catalog(place) if place.in_catalog else _in_folder(place.name)
         scan = _pinned(table, place.snapshot)
         declared = schema_to_pyarrow(scan.projection(), include_field_ids=False)
-        write_rows(_batches(table, scan), declared, file, stated)
+        write_rows(_batches(table, scan, place.only), declared, file, stated)
         snapshot = scan.snapshot()
     number, words = "", "Iceberg, without a snapshot"
     if snapshot is not None:
@@ -179,13 +179,34 @@ def _pinned(table: Table, snapshot: str | None) -> DataScan:
     return table.scan(snapshot_id=found.snapshot_id)
 
 
-def _batches(table: Table, scan: DataScan) -> Iterator[pa.RecordBatch]:
-    """The rows of a scan, file by file. pyiceberg's own reader of batches would keep all rows of a file in memory, of several."""
+def _batches(table: Table, scan: DataScan, only: frozenset[str] | None) -> Iterator[pa.RecordBatch]:
+    """The rows of a scan, file by file. pyiceberg's own reader of batches would keep all rows of a file in memory, of several.
+
+    What another snapshot says about the same manifest is not taken for what this one says: pyiceberg keeps it for the process.
+    """
+    clear_manifest_cache()
     arrow = ArrowScan(table.metadata, table.io, scan.projection(), scan.row_filter)
-    for task in scan.plan_files():
+    for task in scan.plan_files() if only is None else _tasks(table, scan, only):
         if task.file.file_format is FileFormat.PARQUET:
             _require_lists(table, task.file.file_path)
         yield from arrow._record_batches_from_scan_tasks_and_deletes([task], read_deletes(table.io, [task]))  # noqa: SLF001
+
+
+def _tasks(table: Table, scan: DataScan, only: frozenset[str]) -> Iterator[FileScanTask]:
+    """Those of some data files; of others nothing is kept. InputError where one has deletes, or is not of the snapshot."""
+    snapshot, found = scan.snapshot(), set[str]()
+    manifests = [] if snapshot is None else snapshot.manifests(table.io)
+
+    def is_wanted(entry: ManifestEntry) -> bool:
+        return entry.data_file.content is not DataFileContent.DATA or entry.data_file.file_path in only
+
+    for task in scan._manifest_planner.plan_files(manifests, is_wanted):  # noqa: SLF001
+        if task.delete_files:
+            raise InputError(f"rows of the file {quote(task.file.file_path)} are deleted")
+        found.add(task.file.file_path)
+        yield task
+    if found != only:
+        raise InputError("a file is none of the snapshot")
 
 
 def _require_lists(table: Table, location: str) -> None:

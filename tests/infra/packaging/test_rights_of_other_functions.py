@@ -412,7 +412,7 @@ def _gated_table(town: Town) -> None:
     table = catalog.load_table("sales.orders")
     table.manage_snapshots().create_branch(table.metadata.current_snapshot_id or 0, "audit").commit()
     source = "iceberg://sales/orders?branch=audit"
-    town.publish("gated", settings=f"{{format: parquet, pull: {{source: '{source}'}}}}")
+    town.publish("gated", settings=f"{{format: parquet, pull: {{source: '{source}', rows: added}}}}")
     deliveries.call(table_handler, {"gated": True})
     event = {"source": "lakegate", "detail-type": "workload published", "detail": {"body": {"line": "gated/sales_v1"}}}
     follow = {"Records": [{"messageId": "m", "body": json.dumps(event)}]}, {"gated": True}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, Protocol
 
-from lakegate.base.json_codec import Exact, NotEmpty, Pattern, Sha256
+from lakegate.base.json_codec import Exact, NotEmpty, Pattern, Sha256, omit_default
+from lakegate.contract.delivery_policy import ADDED, PulledRows
 
 SOURCE: Final = re.compile(r"iceberg://([^/?]+)/([^/?]+)\?branch=([^/?&]+)", re.ASCII)
 """`iceberg://DATABASE/TABLE?branch=NAME`; a contract has stricter names."""
@@ -60,6 +61,8 @@ class SnapshotFiles(NamedTuple):
     number: int
     size: int
     """Bytes of data and deletes."""
+    added: frozenset[str] | None = None
+    """The data files whose rows are judged; None: all."""
 
 
 SnapshotId = Annotated[str, Pattern("[0-9]{1,19}")]
@@ -81,6 +84,13 @@ class SnapshotPins:
     """See `SnapshotFiles.digest`."""
     number: Exact
     """Of these files."""
+    rows: PulledRows = omit_default("")
+    """The rows that were copied: all, or those that `main` did not have."""
+
+    @property
+    def since(self) -> int | None:
+        """The snapshot whose rows are not judged; None: all are."""
+        return None if self.main is None or self.rows != ADDED else int(self.main)
 
     @property
     def version(self) -> str:
@@ -104,8 +114,12 @@ class GatedTables(Protocol):
         """The table of a branch; None: there is no such table. Raises PortError with a code where it is refused."""
         ...
 
-    def files(self, branch: GatedBranch, snapshot: int) -> SnapshotFiles | None:
-        """The files of a snapshot as they are now; None: some are not there. Raises PortError with a code."""
+    def files(self, branch: GatedBranch, snapshot: int, since: int | None = None) -> SnapshotFiles | None:
+        """The files of a snapshot as they are now; None: some are not there. Raises PortError with a code.
+
+        `since`: another snapshot, whose rows are not judged: of the files those that were added to it, and the metadata of both.
+        It raises PortError where the snapshot does not have all rows of that one as they are.
+        """
         ...
 
     def set_main(self, branch: GatedBranch, state: TableState, snapshot: int) -> None:
@@ -117,9 +131,9 @@ class GatedTables(Protocol):
 
 
 # ---- What may become main ----
-# What is judged is a whole table. So the result of a publication is what was judged if and only if the current snapshot becomes
-# this one. It may replace nothing but the snapshots that it is based on: a fast-forward, from the one that was current when the
-# copy was made, or from a later one on the same way.
+# What is judged is a whole table, or what the current snapshot lacks of one. So the result of a publication is what was judged if
+# and only if the current snapshot becomes this one. It may replace nothing but the snapshots that it is based on: a fast-forward,
+# from the one that was current when the copy was made, or from a later one on the same way, whose rows were judged with it.
 
 
 class SnapshotStep(StrEnum):
@@ -132,6 +146,7 @@ class SnapshotStep(StrEnum):
     SNAPSHOT_EXPIRED = "snapshot-expired"
     MAIN_MOVED = "main-moved"
     FILES_CHANGED = "files-changed"
+    ROWS_CHANGED = "rows-changed"
     NOT_CURRENT = "not-current"
     SOURCE_REFUSED = "source-refused"
 

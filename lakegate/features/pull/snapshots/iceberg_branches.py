@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +21,6 @@ from pyiceberg.exceptions import (
     ValidationError,
 )
 from pyiceberg.io.pyarrow import PyArrowFileIO
-from pyiceberg.manifest import ManifestEntryStatus
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, SetSnapshotRefUpdate
 from pyiceberg.typedef import EMPTY_DICT
@@ -31,6 +29,7 @@ from lakegate.aws.clients import port_errors
 from lakegate.base.errors import ConditionFailed, InputError, NotFound, PortError, SetUpError, Unanswered
 from lakegate.base.extension_points import load_extension
 from lakegate.base.json_codec import encode, sha256_of
+from lakegate.contract.delivery_policy import ADDED
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
 from lakegate.features.pull.snapshots.gated_tables import (
     PINS,
@@ -41,20 +40,19 @@ from lakegate.features.pull.snapshots.gated_tables import (
     SnapshotStep,
     TableState,
     branch_of,
+    next_step,
 )
+from lakegate.features.pull.snapshots.snapshot_files import files_of
 from lakegate.local_check.table_readers import POINT, TableFolder, TablePlace, WriteTable
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
-    from pyiceberg.table.snapshots import Snapshot
 
     from lakegate.contract.delivery_policy import Pull
 
 MAIN: Final = "main"
 S3: Final = ("s3://", "s3a://", "s3n://")
-MOST_FILES: Final = 20_000
-"""Of a snapshot: each is asked for, twice for a delivery and once for its publication."""
 MOST_BYTES: Final = 4 << 30
 """Of its data files: their rows are written to the disk of a function, which has 10 GB, in one invocation."""
 AT_ONCE: Final = 16
@@ -91,29 +89,26 @@ class IcebergBranches:
             frozenset(each.snapshot_id for each in metadata.snapshot_log),
         )
 
-    def files(self, branch: GatedBranch, snapshot: int) -> SnapshotFiles | None:
+    def files(self, branch: GatedBranch, snapshot: int, since: int | None = None) -> SnapshotFiles | None:
         """As documented there: manifests, data and deletes."""
         table = self._table(branch)
-        found = None if table is None else table.snapshot_by_id(snapshot)
-        if table is None or found is None:
+        if table is None:
+            return None
+        found, before = table.snapshot_by_id(snapshot), None if since is None else table.snapshot_by_id(since)
+        if found is None or (before is None and since is not None):
             return None
         with _catalog_errors():
             try:
-                listed = dict[str, int]()
-                for address, size in islice(_files_of(table, found), MOST_FILES + 1):
-                    self._require_own(address, table)  # before it is read
-                    listed[address] = size
+                listed, added = files_of(table, found, before, lambda address: self._require_own(address, table))
             except FileNotFoundError:
                 return None
-        if len(listed) > MOST_FILES:
-            raise PortError("too-many-files")
         try:
             with ThreadPoolExecutor(AT_ONCE) as readers:
                 stated = list(readers.map(self.identify, listed))
         except NotFound:
             return None
         digest = sha256_of(json.dumps(sorted(zip(listed, stated, strict=True))))
-        return SnapshotFiles(digest, len(listed), sum(listed.values()))
+        return SnapshotFiles(digest, len(listed), sum(listed.values()), added)
 
     def set_main(self, branch: GatedBranch, state: TableState, snapshot: int) -> None:
         """As documented there; how long snapshots of main are kept stays as it is."""
@@ -178,16 +173,6 @@ class S3Files:
         return f"{found['ContentLength']}:{found['ETag']}"
 
 
-def _files_of(table: Table, snapshot: Snapshot) -> Iterator[tuple[str, int]]:
-    """The files that a snapshot consists of, with the bytes of those that have rows or deletes."""
-    yield snapshot.manifest_list, 0
-    for manifest in snapshot.manifests(table.io):
-        yield manifest.manifest_path, 0
-        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
-            if entry.status is not ManifestEntryStatus.DELETED:
-                yield entry.data_file.file_path, entry.data_file.file_size_in_bytes
-
-
 @contextmanager
 def _catalog_errors() -> Iterator[None]:
     """Turn what the catalog, or the store of its files, raises inside into the errors of ports."""
@@ -223,10 +208,10 @@ class SnapshotSource:
     ) -> Iterator[OpenedSource]:
         """Of the version that is begun. Its ETag is the SHA-256 of the file, which is the same if it is written once more."""
         assert begun is not None  # a snapshot is named before it is read
-        pins = self._pins(pull.source, begun.version)
+        pins, added = self._pins(pull, begun.version)
         with TemporaryDirectory() as folder:
             file = Path(folder, "rows.parquet")
-            digest = self._copied(file, pins)
+            digest = self._copied(file, pins, added)
             if begun.etag not in {"", digest}:
                 raise SourceChanged("source-changed")
             with file.open("rb") as body:
@@ -234,35 +219,40 @@ class SnapshotSource:
                 identity = SourceIdentity(digest, "", begun.version)
                 yield OpenedSource(identity, file.stat().st_size, resumable=True, read=body.read)
 
-    def _pins(self, source: str, version: str) -> SnapshotPins:
-        """What is going to be copied. Raises PortError where it is not there, or too large."""
-        branch, (uuid, _, number) = branch_of(source), version.partition("/")
+    def _pins(self, pull: Pull, version: str) -> tuple[SnapshotPins, frozenset[str] | None]:
+        """What is going to be copied, with the data files that have its rows. Raises PortError where it cannot be."""
+        branch, (uuid, _, number) = branch_of(pull.source), version.partition("/")
         state, snapshot = self.tables.state(branch), int(number)
         if state is None:
             raise PortError(SnapshotStep.TABLE_MISSING.value)
         if state.uuid != uuid:
             raise PortError(SnapshotStep.TABLE_REPLACED.value)
-        files = self.tables.files(branch, snapshot) if snapshot in state.parents else None
+        if snapshot not in state.parents:
+            raise PortError(SnapshotStep.SNAPSHOT_EXPIRED.value)
+        since = None if pull.rows != ADDED else state.main
+        if since is not None and next_step(state, uuid, snapshot, since) is not SnapshotStep.SET:
+            raise PortError(SnapshotStep.MAIN_MOVED.value)  # to this one, too: what it added is not known any more
+        files = self.tables.files(branch, snapshot, since)
         if files is None:
             raise PortError(SnapshotStep.SNAPSHOT_EXPIRED.value)
         if files.size > MOST_BYTES:
             raise PortError("too-large")
         main = None if state.main is None else str(state.main)
-        return SnapshotPins(source, uuid, number, main, files.digest, files.number)
+        return SnapshotPins(pull.source, uuid, number, main, files.digest, files.number, pull.rows), files.added
 
-    def _copied(self, file: Path, pins: SnapshotPins) -> str:
+    def _copied(self, file: Path, pins: SnapshotPins, added: frozenset[str] | None) -> str:
         """Write the copy; its SHA-256. Raises SourceChanged where files of the table are other ones afterwards."""
         branch = branch_of(pins.source)
-        self._write(branch, pins.snapshot, file, pins)
-        after = self.tables.files(branch, int(pins.snapshot))
+        self._write(branch, file, pins, added)
+        after = self.tables.files(branch, int(pins.snapshot), pins.since)
         if after is None or after.digest != pins.files:
             raise SourceChanged("source-changed")
         return _digest(file)
 
-    def _write(self, branch: GatedBranch, snapshot: str, file: Path, pins: SnapshotPins) -> None:
+    def _write(self, branch: GatedBranch, file: Path, pins: SnapshotPins, added: frozenset[str] | None) -> None:
         write: WriteTable = load_extension(POINT, "iceberg")
         name = f"{self.catalog}.{branch.database}.{branch.table}"
-        place = TablePlace(name, snapshot, in_catalog=True, without=self.own, whole_store=False)
+        place = TablePlace(name, pins.snapshot, in_catalog=True, without=self.own, whole_store=False, only=added)
         try:
             write(place, file, {PINS: json.dumps(encode(pins))})
         except InputError:  # `lakegate check --table` says why

@@ -6,17 +6,20 @@ by UUID and id, says how far its delivery is, as that of an object that a produc
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
 from typing import Final
 
-from lakegate.base.errors import PortError
+from lakegate.base.errors import NotFound, PortError
 from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import GATED_TABLE
-from lakegate.features.pull.named_objects import NamedObject, deliver_named, name_version
-from lakegate.features.pull.pull_sources import Transfer
+from lakegate.contract.delivery_policy import ADDED, Pull
+from lakegate.features.pull.named_objects import NamedObject, deliver_named, name_of_row, name_version
+from lakegate.features.pull.pull_sources import SourceIdentity, Transfer
 from lakegate.features.pull.pull_task import (
     AGAIN,
+    LEASE,
     MAX_FAILURES,
     PART,
     RETRIED,
@@ -39,16 +42,25 @@ from lakegate.features.pull.snapshots.table_owners import owner_of
 from lakegate.gate.datasets.dataset_states import DatasetRowStore
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
-from lakegate.gate.scheduled_tasks import Discovery, ScheduledTask, Turn, discover, following, run_due
+from lakegate.gate.ports import Address
+from lakegate.gate.scheduled_tasks import Discovery, ScheduledTask, Turn, discover, following, run_due, write_row
 
 CURSOR: Final = "gated-tables"
 """The name of the place in the registry where the next turn goes on."""
+PLACE: Final = "gated-tables#"
+"""The beginning of the name of the place of a dataset: the height up to which its blocks have been followed."""
 BRANCH_MISSING: Final = "branch-missing"
+DELIVERY_OPEN: Final = "delivery-open"
 
 
 def named_snapshots(dependencies: Dependencies) -> DatasetRowStore[NamedObject]:
     """Snapshots by the hash of dataset, branch, and UUID and id."""
     return DatasetRowStore(dependencies.table, "snapshot", "snapshot", NamedObject, attrgetter("id"))
+
+
+def followed_up_to(dependencies: Dependencies, dataset: str) -> int:
+    """The height up to which the accepted snapshots of a dataset are main, or have a reason why not."""
+    return int(dependencies.agenda.cursor(f"{PLACE}{dataset}") or -1)
 
 
 def _ended(before: NamedObject, after: NamedObject) -> FinishedPull | None:
@@ -89,18 +101,18 @@ def _looked_at(gate: Dependencies, tables: GatedTables, row: PullState, now: str
         return unplanned(row)
     if plan.plan != row.plan:
         row = planned(row, plan.pull, plan.version, plan.plan, now)
-    after = replace(row, next=following(row.schedule, now), failures=0)
     if not is_table(row) or plan.is_paused:
-        return after
+        return replace(row, next=following(row.schedule, now), failures=0)
     try:
-        reason = yield from _named(gate, tables, row)
+        row, reason = yield from _named(gate, tables, row, plan.pull)
     except RETRIED as failure:
         if row.failures + 1 < MAX_FAILURES:
             return replace(row, next=moment(gate.now + AGAIN), failures=row.failures + 1)
         reason = str(failure) or type(failure).__name__
     except PortError as failure:
         reason = str(failure) or type(failure).__name__
-    return (yield from _listed(gate, row, after, reason))
+    due = moment(gate.now + AGAIN) if reason == DELIVERY_OPEN else following(row.schedule, now)
+    return (yield from _listed(gate, row, replace(row, next=due, leased="", failures=0), reason))
 
 
 def _listed(gate: Dependencies, row: PullState, after: PullState, reason: str) -> Steps[PullState]:
@@ -110,22 +122,44 @@ def _listed(gate: Dependencies, row: PullState, after: PullState, reason: str) -
         return replace(after, ends=tuple(each for each in after.ends if each is not before))
     if before is not None and before.reason == reason:
         return after
-    outcome = PullOutcome.UNCHANGED if reason == BRANCH_MISSING else PullOutcome.FAILED
+    outcome = PullOutcome.UNCHANGED if reason in {BRANCH_MISSING, DELIVERY_OPEN} else PullOutcome.FAILED
     end = FinishedPull(outcome, gate.moment, reason=reason, object=row.source)
     yield from report_end(gate, row, end, before, row.next)
     return with_named(after, end)
 
 
-def _named(gate: Dependencies, tables: GatedTables, row: PullState) -> Steps[str]:
-    """Name the newest snapshot of a branch, unless it is main already. Returns the code of why nothing can be; else empty."""
+def _named(gate: Dependencies, tables: GatedTables, row: PullState, pull: Pull) -> Steps[tuple[PullState, str]]:
+    """Name the newest snapshot of a branch, unless it is main already.
+
+    Returns the row as it is then, and the code of why nothing can be named; else empty.
+    """
     state = tables.state(branch_of(row.source))
     if state is None:
-        return SnapshotStep.TABLE_MISSING
+        return row, SnapshotStep.TABLE_MISSING
     if state.head is None:
-        return BRANCH_MISSING
+        return row, BRANCH_MISSING
     step = next_step(state, state.uuid, state.head, state.main)
-    if step is SnapshotStep.SET:
-        if owner_of(gate, row.source) != row.dataset:  # published at the same time as the one that has the table
-            return SnapshotStep.SOURCE_REFUSED
-        yield from name_version(gate, TASK, row.dataset, row.source, version_of(state.uuid, state.head))
-    return "" if step in {SnapshotStep.SET, SnapshotStep.DONE} else step.value
+    if step is not SnapshotStep.SET:
+        return row, "" if step is SnapshotStep.DONE else step.value
+    if owner_of(gate, row.source) != row.dataset:  # published at the same time as the one that has the table
+        return row, SnapshotStep.SOURCE_REFUSED
+    version = version_of(state.uuid, state.head)
+    if pull.rows == ADDED and row.seen.version != version:
+        if _is_open(gate, row):
+            return row, DELIVERY_OPEN
+        leased = moment(gate.now + LEASE)  # so that no other one is named before this one is
+        row = yield from write_row(gate, PULL_TASK, replace(row, leased=leased, seen=SourceIdentity(version=version)))
+    yield from name_version(gate, TASK, row.dataset, row.source, version)
+    return row, ""
+
+
+def _is_open(gate: Dependencies, row: PullState) -> bool:
+    """Whether the snapshot that was named last may still be accepted, or become main: the next one would have its rows, too."""
+    last = named_snapshots(gate).get(name_of_row(row.dataset, row.source, row.seen.version))
+    if last.next:
+        return True
+    if last.key and last.published is None:  # what is judged leaves landing after its block is committed
+        with suppress(NotFound):
+            gate.objects.head(Address(gate.places.landing, last.key))
+            return True
+    return followed_up_to(gate, row.dataset) < gate.ledger.head(row.dataset).height

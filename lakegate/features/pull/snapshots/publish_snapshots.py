@@ -32,7 +32,7 @@ from lakegate.features.pull.snapshots.gated_tables import (
     branch_of,
     next_step,
 )
-from lakegate.features.pull.snapshots.name_snapshots import TASK, named_snapshots
+from lakegate.features.pull.snapshots.name_snapshots import PLACE, TASK, followed_up_to, named_snapshots
 from lakegate.features.pull.snapshots.table_owners import owner_of
 from lakegate.gate.datasets.accepted_deliveries import not_current_at
 from lakegate.gate.dependencies import Dependencies
@@ -41,8 +41,6 @@ from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, LedgerObject
 from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import SECONDS_OF_ROW, Turn, change_row
 
-CURSOR: Final = "gated-tables#"
-"""The beginning of the name of the place of a dataset: the height up to which its blocks have been followed."""
 MOST_BLOCKS: Final = 100
 """Of one turn of a dataset: others have their turn, too."""
 TRIES: Final = 3
@@ -86,8 +84,7 @@ def publish_snapshots(dependencies: Dependencies, tables: GatedTables, dataset: 
     Raises PortError where the catalog does not answer, and ConcurrentUpdate where another program is always faster: the next
     turn goes on with that block.
     """
-    done, cursor = FollowedSnapshots(), f"{CURSOR}{dataset}"
-    place = int(dependencies.agenda.cursor(cursor) or -1)
+    done, place = FollowedSnapshots(), followed_up_to(dependencies, dataset)
     if place > dependencies.ledger.head(dataset).height:  # the ledger was restored to an earlier time
         place = -1
     blocks = dependencies.ledger.blocks(dataset, place)
@@ -99,7 +96,7 @@ def publish_snapshots(dependencies: Dependencies, tables: GatedTables, dataset: 
         if judged is not None:
             done.ends.append((yield from _end(dependencies, tables, dataset, judged)))
         if judged is not None or block is blocks[:MOST_BLOCKS][-1]:
-            yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep, cursor, str(block.height))
+            yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep, f"{PLACE}{dataset}", str(block.height))
     done.is_complete = len(blocks) <= MOST_BLOCKS
     return done
 
@@ -157,11 +154,12 @@ def _published(
         if step is not SnapshotStep.SET or state is None:
             return step
         pull = pull_of(dependencies, dataset)
-        if pull is None or pull.source != judged.row.source or owner_of(dependencies, pull.source) != dataset:
+        is_source = pull is not None and (pull.source, pull.rows) == (judged.row.source, pins.rows)
+        if not is_source or owner_of(dependencies, judged.row.source) != dataset:
             return SnapshotStep.SOURCE_REFUSED
         if judged.height in not_current_at(dependencies, dataset):
             return SnapshotStep.NOT_CURRENT
-        files = tables.files(branch, snapshot)
+        files = tables.files(branch, snapshot, pins.since)
         if files is None or files.digest != pins.files:
             return SnapshotStep.FILES_CHANGED
         with suppress(ConditionFailed):  # main has moved, or an earlier try of this one arrived

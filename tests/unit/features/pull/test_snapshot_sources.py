@@ -6,7 +6,9 @@ import hashlib
 import io
 import json
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -18,19 +20,20 @@ from pyiceberg.manifest import DataFileContent
 from pyiceberg.types import StringType
 from pyiceberg.utils.config import Config
 
-from lakegate.base.errors import NotFound, PortError
+from lakegate.base.errors import InputError, NotFound, PortError
 from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import Pull
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
-from lakegate.features.pull.snapshots import iceberg_branches
+from lakegate.features.pull.snapshots import iceberg_branches, snapshot_files
 from lakegate.features.pull.snapshots.gated_tables import PINS, GatedBranch, version_of
 from lakegate.features.pull.snapshots.iceberg_branches import IcebergBranches, S3Files, SnapshotSource
 from lakegate.local_check.table_readers import POINT, TablePlace
 from tests.contract.test_gated_tables import identify
-from tests.deliveries.tables import add_deletes, add_file, deleted_positions
+from tests.deliveries.tables import add_deletes, add_file, deleted_positions, listed_again, newer
 from tests.unit.aws.conftest import Cloud
 
 SOURCE = Pull("iceberg://sales/orders?branch=audit")
+ADDED = replace(SOURCE, rows="added")
 BRANCH = GatedBranch("sales", "orders", "audit")
 
 
@@ -66,16 +69,18 @@ class Producer:
         assert state.head is not None
         return version_of(state.uuid, state.head)
 
-    def opened(self, version: str = "", etag: str = "", at: int = 0) -> AbstractContextManager[OpenedSource]:
+    def opened(
+        self, version: str = "", etag: str = "", at: int = 0, pull: Pull = SOURCE
+    ) -> AbstractContextManager[OpenedSource]:
         begun = SourceIdentity(etag, "", version or self.version)
-        return self.source.open("shop", SOURCE, SourceIdentity(), begun, at)
+        return self.source.open("shop", pull, SourceIdentity(), begun, at)
 
-    def read(self, version: str = "") -> pa.Table:
-        with self.opened(version) as found:
+    def read(self, version: str = "", pull: Pull = SOURCE) -> pa.Table:
+        with self.opened(version, pull=pull) as found:
             return pq.read_table(io.BytesIO(found.read(1 << 20)))
 
-    def reason(self, version: str = "") -> str:
-        with pytest.raises(PortError) as refused, self.opened(version):
+    def reason(self, version: str = "", pull: Pull = SOURCE) -> str:
+        with pytest.raises(PortError) as refused, self.opened(version, pull=pull):
             pass
         return str(refused.value)
 
@@ -105,6 +110,100 @@ def test_a_snapshot_has_its_own_rows_and_says_what_it_is(producer: Producer) -> 
         "files": files.digest,
         "number": files.number,
     }
+
+
+def moved(producer: Producer, branch: str = "audit") -> int:
+    """The newest snapshot of a branch is main."""
+    table = producer.catalog.load_table("sales.orders")
+    found = table.snapshot_by_name(branch)
+    assert found is not None
+    table.manage_snapshots().set_current_snapshot(snapshot_id=found.snapshot_id).commit()
+    producer.table = producer.catalog.load_table("sales.orders")
+    return found.snapshot_id
+
+
+def with_deletes(producer: Producer, position: int) -> None:
+    """A row of the oldest data file of main is deleted."""
+    *_, task = producer.table.scan().plan_files()
+    deletes = deleted_positions(producer.table, position)
+    deletes = deletes.set_column(0, deletes.schema.field(0), pa.array([task.file.file_path]))
+    add_deletes(producer.table, deletes, DataFileContent.POSITION_DELETES)
+    producer.table = producer.catalog.load_table("sales.orders")
+
+
+def test_what_a_snapshot_added_are_its_rows_alone(producer: Producer) -> None:
+    """Beyond main, which has deletes; after a change of columns. Its footer says so, and since which snapshot."""
+    moved(producer)
+    with_deletes(producer, 1)
+    main = producer.table.metadata.current_snapshot_id or 0
+    producer.table.manage_snapshots().remove_branch("audit").commit()
+    producer.table.manage_snapshots().create_branch(main, "audit").commit()
+    producer.append(3, 4)
+    with producer.table.update_schema() as change:
+        change.add_column("state", StringType())
+    producer.append(5, state=["new"])
+    with producer.opened(pull=ADDED) as found:
+        body = found.read(1 << 20)
+    rows, again = pq.read_table(io.BytesIO(body)), producer.read(pull=ADDED)
+    stated = json.loads(pq.read_metadata(io.BytesIO(body)).metadata[PINS.encode()])
+    files = producer.tables.files(BRANCH, int(stated["snapshot"]), main)
+
+    assert sorted(rows.to_pylist(), key=lambda row: row["n"]) == [
+        {"n": 3, "name": "row 3", "state": None},
+        {"n": 4, "name": "row 4", "state": None},
+        {"n": 5, "name": "row 5", "state": "new"},
+    ]
+    assert again.equals(rows, check_metadata=True)
+    assert files is not None
+    assert (stated["rows"], stated["main"], stated["files"]) == ("added", str(main), files.digest)
+    assert producer.read()["n"].to_pylist().count(1) == 1
+
+
+def test_a_snapshot_that_deletes_adds_nothing(producer: Producer) -> None:
+    moved(producer)
+    producer.table.delete("n = 1", branch="audit")
+
+    assert producer.reason(pull=ADDED) == "rows-changed"
+    assert producer.read()["n"].to_pylist() == [2]
+
+
+def test_what_was_added_to_another_main_is_not_known(producer: Producer) -> None:
+    """Main went elsewhere, or to the snapshot."""
+    version = producer.version
+    producer.append(7, branch="main")
+    assert producer.reason(version, pull=ADDED) == "main-moved"
+    moved(producer)
+
+    assert producer.reason(version, pull=ADDED) == "main-moved"
+
+
+def test_added_rows_that_are_deleted_and_files_that_are_not_there_are_refused(
+    producer: Producer, tmp_path: Path
+) -> None:
+    """Which files a reader is asked for was found by other reading."""
+    moved(producer)
+    with_deletes(producer, 0)
+    (task,) = producer.table.scan().plan_files()
+    write = load_extension(POINT, "iceberg")
+    place = TablePlace("lake.sales.orders", in_catalog=True, only=frozenset({task.file.file_path}))
+    with pytest.raises(InputError, match="are deleted"):
+        write(place, tmp_path / "rows", {})
+    with pytest.raises(InputError, match="none of the snapshot"):
+        write(replace(place, only=frozenset({"s3://a/b"})), tmp_path / "rows", {})
+
+
+def test_a_snapshot_has_the_rows_that_its_own_list_of_manifests_says(producer: Producer) -> None:
+    """By the number of a manifest that deletes are compared with, which another list has said otherwise before."""
+    moved(producer)
+    with_deletes(producer, 0)
+    producer.append(3, branch="main")
+    table = producer.table
+    newest, before = table.metadata.snapshots[-1], table.metadata.snapshots[-2]
+    listed_again(table, newest.snapshot_id, newer)
+    before.manifests(table.io)
+    version = version_of(str(table.metadata.table_uuid), newest.snapshot_id)
+
+    assert sorted(producer.read(version)["n"].to_pylist()) == [1, 2, 3]
 
 
 def test_a_copy_is_gone_on_with_where_it_stopped(producer: Producer) -> None:
@@ -176,13 +275,30 @@ def test_equality_deletes_are_refused(producer: Producer) -> None:
     assert producer.reason(version_of(str(producer.table.metadata.table_uuid), newest or 0)) == "table-refused"
 
 
-@pytest.mark.parametrize(("limit", "reason"), [("MOST_BYTES", "too-large"), ("MOST_FILES", "too-many-files")])
-def test_a_table_beyond_a_limit_is_refused(
-    producer: Producer, monkeypatch: pytest.MonkeyPatch, limit: str, reason: str
+@pytest.mark.parametrize("pull", [SOURCE, ADDED])
+@pytest.mark.parametrize(
+    ("module", "limit", "most", "reason"),
+    [
+        (iceberg_branches, "MOST_BYTES", 1, "too-large"),
+        (snapshot_files, "MOST_FILES", 1, "too-many-files"),
+        (snapshot_files, "MOST_FILES", 5, "too-many-files"),
+    ],
+)
+def test_a_table_beyond_a_limit_is_refused(  # noqa: PLR0913, PLR0917 - a limit
+    producer: Producer,
+    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
+    limit: str,
+    most: int,
+    reason: str,
+    pull: Pull,
 ) -> None:
-    monkeypatch.setattr(iceberg_branches, limit, 1)
+    """The limit of files is one of their names, and one of what a manifest says."""
+    for number in range(most):
+        producer.append(number)
+    monkeypatch.setattr(module, limit, most)
 
-    assert producer.reason() == reason
+    assert producer.reason(pull=pull) == reason
 
 
 @pytest.mark.parametrize("address", ["s3://lake/accepted/other/part.parquet", "s3a://landing/x.parquet"])
