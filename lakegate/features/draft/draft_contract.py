@@ -368,9 +368,16 @@ def _skipped(csv: Csv) -> Iterator[YamlEntry]:
         yield YamlEntry("skipRows", csv.skip_rows, f"suggested: the header stands in line {csv.skip_rows + 1}")
 
 
-def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
+AS_TABLE = "publishAs: iceberg  # a table with these types, whatever is delivered: for a stack that keeps tables"
+"""A comment, which becomes a setting without its first character: it writes the rows a second time, which is of use only where
+the stack has a database for tables, and with it no delivery can be waived."""
+
+
+def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry | Remark]:
     storage, csv, standard = profile.storage, profile.csv, Csv()
     yield YamlEntry("format", storage.format.value)
+    if storage.format.is_text:
+        yield Remark(AS_TABLE)
     if storage.records:
         yield YamlEntry("records", storage.records, f"suggested: {plural(profile.rows, 'object')} stand there")
     if storage.compression is not Compression.NONE:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lakegate.base.text import dataset_name
 from lakegate.contract.contract_model import Shape
-from lakegate.contract.delivery_policy import Replaces
+from lakegate.contract.delivery_policy import PublishAs, Replaces
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.draft import draft_contract
@@ -42,6 +42,22 @@ def test_a_draft_is_valid_whatever_its_columns_are_called(names: list[str], owne
     known = [each.own_name for each in examined.contract.datasets[0].fields]
     assert set(known) <= {"id", *names, *map(str.strip, names)}
     assert len(known) == found.columns == 1 + len(dict.fromkeys(names)) - len(found.left_out)
+
+
+@sampled(25, 200)
+@given(NAMES, st.sampled_from([Format.CSV, Format.JSONL, Format.JSON, Format.PARQUET, Format.AVRO]))
+def test_a_draft_of_text_offers_a_table(names: list[str], form: Format) -> None:
+    """As a comment, which is the setting once its sign is removed: columns of every name that is drafted fit a table."""
+    profile = replace(of(column("id"), *map(column, dict.fromkeys(names))), storage=Storage(form))
+    found = draft(profile, "orders", None, NOW).text
+    as_table = found.replace("# publishAs: iceberg", "publishAs: iceberg")
+    forms = []
+    for text in (found, as_table):
+        examined = examine(text.encode())
+        assert (examined.errors, examined.contract is None) == ((), False)
+        forms += [each.policy.publish_as for each in examined.contract.datasets] if examined.contract else []
+
+    assert forms == [PublishAs.ORIGINAL, PublishAs.ICEBERG if form.is_text else PublishAs.ORIGINAL]
 
 
 def test_every_kind_of_column_is_described() -> None:
