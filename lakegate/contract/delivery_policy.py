@@ -158,7 +158,7 @@ class Pull:
 
     @property
     def is_table(self) -> bool:
-        """Whether the source is a branch of a table of Iceberg, whose snapshots are judged before they become `main`."""
+        """Whether the source is a branch of a table of Iceberg, or what is staged, which is judged before it becomes `main`."""
         return self.source.startswith("iceberg:")
 
 

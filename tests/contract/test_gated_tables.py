@@ -16,12 +16,13 @@ from pyiceberg.manifest import DataFileContent
 from pyiceberg.table.update import SetSnapshotRefUpdate
 
 from lakegate.base.errors import ConditionFailed, NotFound, PortError
-from lakegate.features.pull.snapshots.gated_tables import GatedBranch, GatedTables
+from lakegate.features.pull.snapshots.gated_tables import MOST_STAGED, GatedBranch, GatedTables, SnapshotStep, next_step
 from lakegate.features.pull.snapshots.iceberg_branches import IcebergBranches
-from tests.deliveries.tables import add_deletes, add_file, deleted_positions, folder_of, listed_again, newer
+from tests.deliveries.tables import add_deletes, add_file, deleted_positions, folder_of, listed_again, newer, stage
 from tests.fakes.gated_tables import MemoryGatedTable
 
 BRANCH = GatedBranch("sales", "orders", "audit")
+STAGED = GatedBranch("sales", "orders", "")
 
 
 def identify(address: str) -> str:
@@ -40,6 +41,10 @@ class GatedCatalog(Protocol):
 
     def commit(self, number: int, *, to_main: bool = False) -> int:
         """Add a row on the branch, or on main; the id of the snapshot."""
+        ...
+
+    def stage(self, number: int) -> int:
+        """Add a row to main that no branch has; the id of the snapshot."""
         ...
 
     def exchange(self, snapshot: int) -> None:
@@ -62,6 +67,10 @@ class GatedInMemory:
 
     def commit(self, number: int, *, to_main: bool = False) -> int:
         snapshot: int = self.tables.commit(f"good:{number}", to_main=to_main)
+        return snapshot
+
+    def stage(self, number: int) -> int:
+        snapshot: int = self.tables.stage(f"good:{number}")
         return snapshot
 
     def exchange(self, snapshot: int) -> None:
@@ -88,16 +97,20 @@ class GatedOnIceberg:
         table = self.catalog.create_table("sales.orders", columns, properties={"format-version": "2"})
         table.append(columns.empty_table())  # pyiceberg writes to no branch of a table without a snapshot
 
-    def commit(self, number: int, *, to_main: bool = False) -> int:
+    def commit(self, number: int, *, to_main: bool = False, **stated: str) -> int:
         table = self.catalog.load_table("sales.orders")
         current = table.metadata.current_snapshot_id
         if not to_main and "audit" not in table.refs() and current is not None:
             table.manage_snapshots().create_branch(current, "audit").commit()
             table = self.catalog.load_table("sales.orders")
-        table.append(pa.table({"n": [number]}), branch="main" if to_main else "audit")
+        table.append(pa.table({"n": [number]}), branch="main" if to_main else "audit", snapshot_properties=stated)
         found = self.catalog.load_table("sales.orders").snapshot_by_name("main" if to_main else "audit")
         assert found is not None
         return found.snapshot_id
+
+    def stage(self, number: int) -> int:
+        table = self.catalog.load_table("sales.orders")
+        return stage(table, pa.table({"n": [number]}), f"run {number}")
 
     def exchange(self, snapshot: int) -> None:
         self._data(snapshot).write_bytes(b"other")
@@ -135,9 +148,64 @@ def test_a_snapshot_of_the_branch_becomes_main(gated: GatedCatalog) -> None:
     gated.tables.set_main(BRANCH, between, second)
     after = state(gated)
 
-    assert (before.main, before.head, list(before.line(second))) == (begin, second, [second, first, begin])
-    assert (between.main, after.main, after.head) == (first, second, second)
+    assert (before.main, before.heads, list(before.line(second))) == (begin, (second,), [second, first, begin])
+    assert (between.main, after.main, after.heads) == (first, second, (second,))
     assert (before.past, after.past) == ({begin}, {begin, first, second})
+
+
+def test_what_is_staged_on_main_becomes_main(gated: GatedCatalog) -> None:
+    """Of two one; the other one is not based on main any more. What a branch has is not staged."""
+    gated.commit(0, to_main=True)
+    gated.commit(1)
+    begin = state(gated).main
+    first, second = gated.stage(2), gated.stage(3)
+    before = gated.tables.state(STAGED)
+    assert before is not None
+    gated.tables.set_main(STAGED, before, first)
+    after = gated.tables.state(STAGED)
+    third = gated.stage(4)
+    newest = gated.tables.state(STAGED)
+
+    assert (before.main, before.heads, before.parents[first]) == (begin, (first, second), begin)
+    assert after is not None
+    assert (after.main, after.heads) == (first, (second,))
+    assert next_step(after, after.uuid, second, begin) is SnapshotStep.MAIN_MOVED
+    assert newest is not None
+    assert newest.heads == (third,)
+
+
+def test_of_staged_snapshots_the_newest_ones_are_looked_at(tmp_path: Path) -> None:
+    """A writer may stage any number. One that its writer has published itself, as another snapshot, is none."""
+    world = GatedOnIceberg(tmp_path)
+    made = [world.stage(each) for each in range(MOST_STAGED + 2)]
+    before = world.tables.state(STAGED)
+    world.commit(1, **{"published-wap-id": f"run {MOST_STAGED + 1}"})
+    after = world.tables.state(STAGED)
+    world.commit(2, to_main=True)
+    overtaken = world.tables.state(STAGED)
+
+    assert before is not None
+    assert before.heads == tuple(made[2:])
+    assert after is not None
+    assert after.heads == tuple(made[1:-1])
+    assert overtaken is not None
+    assert overtaken.heads == ()
+
+
+def test_what_a_branch_has_and_what_main_was_is_not_staged(tmp_path: Path) -> None:
+    """Nor is what nobody has, without an id: a branch was dropped. A tag has what it names."""
+    world = GatedOnIceberg(tmp_path)
+    begin = world.commit(0, to_main=True)
+    world.commit(1)
+    world.catalog.load_table("sales.orders").manage_snapshots().remove_branch("audit").commit()
+    tagged, back, wanted = (world.stage(each) for each in (2, 3, 4))
+    world.catalog.load_table("sales.orders").manage_snapshots().create_tag(tagged, "kept").commit()
+    world.tables.set_main(STAGED, state(world), back)
+    world.catalog.load_table("sales.orders").manage_snapshots().rollback_to_snapshot(begin).commit()
+    found = world.tables.state(STAGED)
+
+    assert found is not None
+    assert (found.main, found.heads) == (begin, (wanted,))
 
 
 def test_main_that_has_moved_since_it_was_read_stays(gated: GatedCatalog) -> None:
@@ -464,4 +532,4 @@ def test_a_slash_at_the_end_of_the_location_is_no_other_folder(tmp_path: Path) -
     table = world.catalog.load_table("sales.orders")
     _rewrite(table.metadata_location, table.metadata.location, f"{table.metadata.location}/")
 
-    assert state(world).head == snapshot
+    assert state(world).heads == (snapshot,)

@@ -23,6 +23,8 @@ from pyiceberg.manifest import (
     read_manifest_list,
     write_manifest_list,
 )
+from pyiceberg.table import Transaction
+from pyiceberg.table.update import AddSnapshotUpdate
 from pyiceberg.typedef import Record
 
 if TYPE_CHECKING:
@@ -100,6 +102,15 @@ def _append(  # noqa: PLR0913, PLR0917 - what a file of a table has
                 spec, table.schema(), update.new_manifest_output(), update.snapshot_id, "gzip"
             )
         update.append_data_file(described)
+
+
+def stage(table: Table, rows: pa.Table, name: str) -> int:
+    """Add rows to main in a snapshot that no branch has, as Spark does with `spark.wap.id`; its id."""
+    transaction = Transaction(table)
+    transaction.append(rows, {"wap.id": name})
+    (update,) = (each for each in transaction._updates if isinstance(each, AddSnapshotUpdate))  # noqa: SLF001
+    table.catalog.commit_table(table, (), (update,))
+    return update.snapshot.snapshot_id
 
 
 def listed_again(table: Table, snapshot: int, change: Callable[[list[ManifestFile]], list[ManifestFile]]) -> None:

@@ -38,14 +38,22 @@ class MemoryGatedTable:
     """By snapshot, those whose rows were asked for with it."""
     adds: bool = False
     """Whether what a snapshot has is beside what those have that it is based on; else it is the whole table."""
+    staged: list[int] = field(default_factory=list)
     changed: set[int] = field(default_factory=set)
     """Snapshots that change or delete rows of the one before."""
     made: int = 0
 
-    def state(self, _branch: GatedBranch) -> TableState | None:
+    def state(self, branch: GatedBranch) -> TableState | None:
         if self.uuid is None:
             return None
-        return TableState(self.uuid, self.main, self.head, dict(self.parents), frozenset(self.past))
+        heads: tuple[int, ...] = () if self.head is None else (self.head,)
+        if not branch.branch:
+            below = {each for top in (self.main, self.head) for each in self.way(top, None)}
+            free = [each for each in self.staged if each in self.parents and each not in below.union(self.past)]
+            heads = tuple(
+                each for each in free if self.parents[each] == self.main or each == free[-1] > (self.main or 0)
+            )
+        return TableState(self.uuid, self.main, heads, dict(self.parents), frozenset(self.past))
 
     def files(self, _branch: GatedBranch, snapshot: int, since: int | None = None) -> SnapshotFiles | None:
         if self.uuid is None or not {snapshot, since} <= {*self.parents, None}:
@@ -76,6 +84,13 @@ class MemoryGatedTable:
             self.head = self.made
         return self.made
 
+    def stage(self, content: str) -> int:
+        """A snapshot that is based on the current one, and that no branch has."""
+        self.made += 1
+        self.parents[self.made], self.contents[self.made] = self.main, content
+        self.staged.append(self.made)
+        return self.made
+
     def move(self, snapshot: int) -> None:
         """Another current snapshot."""
         self.main = snapshot
@@ -86,7 +101,7 @@ class MemoryGatedTable:
         self.head = None
         return self.commit(content)
 
-    def way(self, snapshot: int, since: int | None) -> list[int]:
+    def way(self, snapshot: int | None, since: int | None) -> list[int]:
         """A snapshot and those between it and another one that it is based on."""
         found: list[int] = []
         at: int | None = snapshot

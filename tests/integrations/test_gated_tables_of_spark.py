@@ -21,6 +21,7 @@ from tests.unit.features.pull.test_snapshot_sources import Producer
 pytestmark = [pytest.mark.tools, pytest.mark.full]
 
 BRANCH = GatedBranch("sales", "spark", "audit")
+STAGED = GatedBranch("sales", "staged", "")
 SOURCE = Pull("iceberg://sales/spark?branch=audit")
 SPARK = """\
 import json, sys
@@ -43,6 +44,11 @@ spark.sql(f"ALTER TABLE {name} CREATE BRANCH audit")
 spark.sql(f"ALTER TABLE {name} ADD COLUMN n INT")
 spark.sql(f"INSERT INTO {name}.branch_audit VALUES (3, 'paid', 3)")
 spark.sql(f"DELETE FROM {name}.branch_audit WHERE id = 2")
+name = "lake.sales.staged"
+spark.sql(f"CREATE TABLE {name} (id BIGINT, state STRING) USING iceberg TBLPROPERTIES ('write.wap.enabled' = 'true')")
+spark.sql(f"INSERT INTO {name} VALUES (1, 'new')")
+spark.conf.set("spark.wap.id", "run-1")
+spark.sql(f"INSERT INTO {name} VALUES (2, 'paid')")
 rows = []
 """
 READ = """\
@@ -64,18 +70,30 @@ def test_what_spark_wrote_to_a_branch_becomes_main(tmp_path: Path, monkeypatch: 
     producer.catalog.register_table("sales.spark", f"file://{newest}")
     before = producer.tables.state(BRANCH)
     assert before is not None
-    assert before.head is not None
-    begun = SourceIdentity("", "", version_of(before.uuid, before.head))
+    begun = SourceIdentity("", "", version_of(before.uuid, *before.heads))
     with producer.source.open("shop", SOURCE, SourceIdentity(), begun) as opened:
         judged = pq.read_table(io.BytesIO(opened.read(1 << 20)))
-    producer.tables.set_main(BRANCH, before, before.head)
+    producer.tables.set_main(BRANCH, before, *before.heads)
     after = producer.tables.state(BRANCH)
     assert after is not None
     metadata = producer.catalog.load_table("sales.spark").metadata_location
     by_spark = answered(Path(sys.executable), f"{SPARK}\n{READ}", str(tmp_path / "lake"), jar, metadata)
     expected = [{"id": 1, "state": "new", "n": None}, {"id": 3, "state": "paid", "n": 3}]
 
-    assert (after.main, before.main in after.line(after.main)) == (before.head, True)
-    assert next_step(after, before.uuid, before.head, before.main) is SnapshotStep.DONE
+    newest = max(
+        (tmp_path / "lake/sales/staged/metadata").glob("v*.metadata.json"), key=lambda each: each.stat().st_mtime
+    )
+    producer.catalog.register_table("sales.staged", f"file://{newest}")
+    staged = producer.tables.state(STAGED)
+    assert staged is not None
+    begun = SourceIdentity("", "", version_of(staged.uuid, *staged.heads))
+    with producer.source.open(
+        "shop", Pull("iceberg://sales/staged?wap=*", rows="added"), SourceIdentity(), begun
+    ) as opened:
+        added = pq.read_table(io.BytesIO(opened.read(1 << 20)))
+
+    assert added.to_pylist() == [{"id": 2, "state": "paid"}]
+    assert (after.main, before.main in after.line(after.main)) == (*before.heads, True)
+    assert next_step(after, before.uuid, *before.heads, before.main) is SnapshotStep.DONE
     assert sorted(judged.to_pylist(), key=lambda row: row["id"]) == expected
     assert by_spark == [each | {"whole": each["id"]} for each in expected]

@@ -34,6 +34,7 @@ from tests.simulation.stage import Fault
 from tests.simulation.test_recalls import play
 
 SOURCE = "iceberg://sales/orders?branch=audit"
+STAGED = "iceberg://sales/orders?wap=*"
 BRANCH = GatedBranch("sales", "orders", "audit")
 GATED = replace(
     PLAN,
@@ -49,9 +50,9 @@ class JudgedRows(Environment):
         return content_of(super()._judged(asked)).encode()
 
 
-def publish_gated(env: Environment, rows: str = "") -> None:
+def publish_gated(env: Environment, rows: str = "", source: str = SOURCE) -> None:
     """Publish the contract of a gated table."""
-    body = replace(GATED, policy=replace(GATED.policy, pull=Pull(SOURCE, "rate(5 minutes)", rows=rows))).to_bytes()
+    body = replace(GATED, policy=replace(GATED.policy, pull=Pull(source, "rate(5 minutes)", rows=rows))).to_bytes()
     env.memory.objects.put(Address(LAKE, f"plans/{digest(body)}.json"), body)
     route = Route(LANDING, PREFIX, "orders", "lines", 1, "1.1.0", "active", digest(body))
     labels = (("pull", "lines"), ("gated-table", "lines"))
@@ -86,12 +87,13 @@ class GatedWorld:
     table: MemoryGatedTable = field(default_factory=MemoryGatedTable)
     meanwhile: Callable[[], object] = int
     rows: str = ""
+    source: str = SOURCE
     judged: dict[int, str] = field(default_factory=dict)
     """By snapshot, the rows that the gate has judged."""
     deliveries: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        publish_gated(self.env, self.rows)
+        publish_gated(self.env, self.rows, self.source)
         self.table.adds = self.rows == ADDED
         self.landing = MemoryLandingParts(self.env.memory.objects, LANDING)
 

@@ -17,7 +17,7 @@ from lakegate.gate.ports import Address
 from lakegate.gate.table import TableName
 from tests.decisions import recall
 from tests.simulation.environment import LANDING, LINE, PREFIX
-from tests.simulation.gated import GatedWorld, publish_gated
+from tests.simulation.gated import SOURCE, STAGED, GatedWorld, publish_gated
 from tests.simulation.invocations import Fault as InvocationFault
 from tests.simulation.invocations import Invocation
 from tests.simulation.stage import Fault
@@ -303,6 +303,44 @@ def test_added_rows_are_accepted_once_whoever_looks_at_the_branch(fault: Fault) 
         assert world.table.main == 3
 
 
+@pytest.mark.parametrize("rows", ["", ADDED])
+def test_of_what_is_staged_on_main_the_first_that_is_accepted_becomes_main(rows: str) -> None:
+    """The others, which are not based on it, do not: one that was judged says so, and with added rows none else is judged."""
+    world = GatedWorld(rows=rows, source=STAGED)
+    world.table.commit("good:1", to_main=True)
+    for content in ("bad:2", "good:3", "good:4"):
+        world.table.stage(content)
+    for _ in range(4):
+        world.look()
+        world.gate()
+        world.publish()
+
+    first, *others = world.accepted()
+    assert world.table.written == [(1, first)]
+    assert {first, *others} == ({3} if rows else {3, 4})
+    assert world.judged == {2: "bad:2", 3: "good:3"} | ({} if rows else {4: "good:4"})
+    assert reasons(world) == {first: "PUBLISHED"} | dict.fromkeys(others, "main-moved")
+    assert "main-moved" in {each.reason for each in world.env.memory.pulls.get(LINE).ends}
+    world.table.stage("good:5")
+    for _ in range(2):
+        world.look()
+        world.gate()
+        world.publish()
+
+    assert world.table.written == [(1, first), (first, 5)]
+    assert {
+        each.reason for each in world.env.memory.pulls.get(LINE).ends if each.object == STAGED and not each.version
+    } == set()
+
+
+def test_nothing_that_is_staged_is_nothing_to_tell() -> None:
+    world = GatedWorld(source=STAGED)
+    world.table.commit("good:1")
+    world.look()
+
+    assert (world.deliveries, world.env.memory.pulls.get(LINE).ends) == ({}, ())
+
+
 def test_a_snapshot_that_changes_rows_of_main_is_refused_where_added_ones_are_judged() -> None:
     world = begun("good:1", rows=ADDED)
     world.publish()
@@ -377,13 +415,14 @@ def test_a_publication_is_whole_or_not_at_all_and_happens_once(fault: Fault, mea
 
 ACTS: dict[str, Callable[[GatedWorld, random.Random], object]] = {
     "commit": lambda world, choose: world.table.commit(f"{choose.choice(['good', 'good', 'bad'])}:{world.table.made}"),
+    "stage": lambda world, choose: world.table.stage(f"{choose.choice(['good', 'bad'])}:{world.table.made}"),
     "foreign": lambda world, _: world.table.commit("foreign", to_main=True),
     "rebase": lambda world, _: world.table.rebase(f"good:{world.table.made}"),
     "back": lambda world, choose: world.table.move(choose.choice(world.table.past)) if world.table.past else None,
     "time": lambda world, choose: world.env.memory.clock.sleep(choose.choice([60, 330, 1_500])),
     "gate": lambda world, _: world.gate(),
 }
-OFTEN = {"commit": 4, "foreign": 1, "rebase": 1, "back": 1, "time": 4, "gate": 4, "begin": 8, "work": 30}
+OFTEN = {"commit": 4, "stage": 4, "foreign": 1, "rebase": 1, "back": 1, "time": 4, "gate": 4, "begin": 8, "work": 30}
 
 
 @pytest.mark.parametrize("seed", range(SCHEDULES))
@@ -393,7 +432,7 @@ def test_random_schedules(seed: int) -> None:
     Where added rows alone are judged main does not go back: rows that were taken back are accepted data until a recall.
     """
     choose = random.Random(seed)
-    world = GatedWorld(rows=choose.choice(["", ADDED]))
+    world = GatedWorld(rows=choose.choice(["", ADDED]), source=choose.choice([SOURCE, STAGED]))
     often = OFTEN if world.rows != ADDED else OFTEN | {"back": 0}
     workers = list[Invocation]()
     for act in choose.choices(list(often), list(often.values()), k=80):

@@ -51,7 +51,7 @@ _ADDRESS = (
     r"https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$-~]{0,2000}|"
     r"sftp://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?/[!$->@-~]{1,1024}|"
     r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[!-~]{1,1024}|"
-    r"iceberg://[a-z0-9_-]{1,255}/[a-z0-9_-]{1,255}\?branch=(?!main$)[A-Za-z0-9_.-]{1,128}"
+    r"iceberg://[a-z0-9_-]{1,255}/[a-z0-9_-]{1,255}\?(branch=(?!main$)[A-Za-z0-9_.-]{1,128}|wap=[*])"
 )
 
 PULL = {
@@ -59,7 +59,7 @@ PULL = {
         _ADDRESS,
         (
             "`https://HOST/PATH` or `sftp://HOST/PATH` without user and password, `s3://BUCKET/KEY`, or of a table of Iceberg a "
-            "branch beside main, `iceberg://DATABASE/TABLE?branch=NAME`, in ASCII "
+            "branch beside main, `iceberg://DATABASE/TABLE?branch=NAME`, or what is staged for main, `?wap=*`, in ASCII "
             "(`http://HOST/PATH` and `ftp://HOST/PATH` with `unencrypted: true`; a table of Delta has no branches)"
         ),
     ),

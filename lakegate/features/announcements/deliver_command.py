@@ -38,6 +38,9 @@ def deliver(  # noqa: PLR0913 - a command has these options
         str | None, Option(help="Instead of a file a table of Iceberg, DATABASE.TABLE, that the contract names.")
     ] = None,
     branch: Annotated[str, Option(help="With --table: its branch.")] = "audit",
+    staged: Annotated[
+        bool, Option("--staged", help="With --table: the snapshots that are staged (spark.wap.id), and no branch.")
+    ] = False,
     api: Annotated[
         str | None, Option(envvar="LAKEGATE_API", help="The address of the HTTP API, by default that of the stack.")
     ] = None,
@@ -81,7 +84,13 @@ def deliver(  # noqa: PLR0913 - a command has these options
             raise InputError(
                 "--table takes --contract and --branch, and no file: `lakegate status` follows the delivery"
             )
-        return _deliver_table(remote_stack(api or there.output("ApiUrl")), contract, dataset, table, branch)
+        return _deliver_table(
+            remote_stack(api or there.output("ApiUrl")),
+            contract,
+            dataset,
+            table,
+            "wap=*" if staged else f"branch={branch}",
+        )
     if file is None:
         raise InputError("name the file to deliver, or a table with --table DATABASE.TABLE")
     if corrects is not None:
@@ -130,18 +139,18 @@ def _deliver_file(  # noqa: PLR0913 - what a file is delivered with
 
 
 def _deliver_table(
-    api: RemoteStack, contract: str, dataset: str, table: str, branch: str
+    api: RemoteStack, contract: str, dataset: str, table: str, what: str
 ) -> CommandResult[dict[str, Any] | DeliveredCorrection]:
-    """Let the gate look at a branch now. Raises InputError for what is no table of Glue."""
+    """Let the gate look at a branch, or at what is staged, now. Raises InputError for what is no table of Glue."""
     database, _, name = table.partition(".")
     if not (TABLE_NAME.fullmatch(database) and TABLE_NAME.fullmatch(name)):
         raise InputError(
             f"--table {table}: name a table of Iceberg in Glue, DATABASE.TABLE. One of Delta has no branches: "
             "`lakegate check --table` judges it before you write on"
         )
-    query = {"object": f"iceberg://{database}/{name}?branch={branch}"} | ({"line": dataset} if dataset else {})
+    query = {"object": f"iceberg://{database}/{name}?{what}"} | ({"line": dataset} if dataset else {})
     (found,) = api.ask("POST", f"{contract_path(contract)}/pull", query=query)["pulls"]
-    words = f"{branch} of {table} is looked at within five minutes, for {found['line']}. lakegate pull list"
+    words = f"{table}?{what} is looked at within five minutes, for {found['line']}. lakegate pull list"
     return CommandResult(dict(found), [words])
 
 

@@ -53,7 +53,7 @@ WORDS: Final[Mapping[str, str]] = {
     "main-moved": (
         "Main has snapshots that the judged one is not based on, or went back: they would be lost. "
         "With `rows: added` also: somebody has made it main before it was judged. "
-        "Begin the branch anew from main, and write the rows again: that snapshot is judged."
+        "Begin the branch anew from main, or stage again, and write the rows again: that snapshot is judged."
     ),
     "files-changed": (
         "A file of the snapshot was written over since it was judged. Write the rows again, in files of their own: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, Protocol
@@ -11,8 +11,10 @@ from typing import Annotated, Final, NamedTuple, Protocol
 from lakegate.base.json_codec import Exact, NotEmpty, Pattern, Sha256, omit_default
 from lakegate.contract.delivery_policy import ADDED, PulledRows
 
-SOURCE: Final = re.compile(r"iceberg://([^/?]+)/([^/?]+)\?branch=([^/?&]+)", re.ASCII)
-"""`iceberg://DATABASE/TABLE?branch=NAME`; a contract has stricter names."""
+SOURCE: Final = re.compile(r"iceberg://([^/?]+)/([^/?]+)\?(?:branch=([^/?&]+)|wap=\*)", re.ASCII)
+"""`iceberg://DATABASE/TABLE?branch=NAME`, or `?wap=*` for staged snapshots; a contract has stricter names."""
+MOST_STAGED: Final = 5
+"""Staged snapshots that are based on main, the newest ones: a writer may stage any number."""
 
 
 class GatedBranch(NamedTuple):
@@ -21,13 +23,14 @@ class GatedBranch(NamedTuple):
     database: str
     table: str
     branch: str
+    """Empty: what is staged for main (`wap.id`), which no branch has."""
 
 
 def branch_of(source: str) -> GatedBranch:
     """The branch of a source of a contract."""
     found = SOURCE.fullmatch(source)
     assert found is not None  # the contract was read with a stricter pattern
-    return GatedBranch(*found.groups())
+    return GatedBranch(*found.groups(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,8 @@ class TableState:
     uuid: str
     main: int | None
     """The id of its current snapshot; None: it has none."""
-    head: int | None
-    """The newest snapshot of the branch; None: there is no such branch."""
+    heads: tuple[int, ...]
+    """The newest snapshot of the branch; none: there is no such branch. Of what is staged each, as `staged` has them."""
     parents: Mapping[int, int | None]
     """The snapshots that are there, each with the one that it is based on."""
     past: frozenset[int]
@@ -51,6 +54,16 @@ class TableState:
             known.add(snapshot)
             yield snapshot
             snapshot = self.parents.get(snapshot)
+
+
+def staged(state: TableState, known: Container[int], found: Iterable[int]) -> tuple[int, ...]:
+    """Of the snapshots that writers have staged those that are based on main, and the newest one if it is newer than main.
+
+    `found`: these and main, the oldest first. `known`: those that a branch or tag has.
+    """
+    free = [each for each in found if each == state.main or not (each in known or each in state.past)]
+    wanted = [each for each in free if state.parents[each] == state.main or each == free[-1] != state.main]
+    return tuple(wanted[-MOST_STAGED:])
 
 
 class SnapshotFiles(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -41,6 +41,7 @@ from lakegate.features.pull.snapshots.gated_tables import (
     TableState,
     branch_of,
     next_step,
+    staged,
 )
 from lakegate.features.pull.snapshots.snapshot_files import files_of
 from lakegate.local_check.table_readers import POINT, TableFolder, TablePlace, WriteTable
@@ -48,6 +49,7 @@ from lakegate.local_check.table_readers import POINT, TableFolder, TablePlace, W
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
 
     from lakegate.contract.delivery_policy import Pull
 
@@ -81,13 +83,14 @@ class IcebergBranches:
             return None
         metadata = table.metadata
         head = metadata.refs.get(branch.branch)
-        return TableState(
+        state = TableState(
             str(metadata.table_uuid),
             metadata.current_snapshot_id,
-            head.snapshot_id if head is not None and head.snapshot_ref_type is SnapshotRefType.BRANCH else None,
+            (head.snapshot_id,) if head is not None and head.snapshot_ref_type is SnapshotRefType.BRANCH else (),
             {each.snapshot_id: each.parent_snapshot_id for each in metadata.snapshots},
             frozenset(each.snapshot_id for each in metadata.snapshot_log),
         )
+        return state if branch.branch else replace(state, heads=_staged(metadata, state))
 
     def files(self, branch: GatedBranch, snapshot: int, since: int | None = None) -> SnapshotFiles | None:
         """As documented there: manifests, data and deletes."""
@@ -157,6 +160,16 @@ class IcebergBranches:
 def _folder(table: Table) -> TableFolder:
     """As the catalog has it: the metadata may state any `location`."""
     return TableFolder.above(table.metadata_location)
+
+
+def _staged(metadata: TableMetadata, state: TableState) -> tuple[int, ...]:
+    """What is staged, unless its writer has published the same changes as another snapshot."""
+    of_refs = (each for ref in metadata.refs.values() for each in state.line(ref.snapshot_id))
+    summaries: Mapping[int, Mapping[str, str]] = {each.snapshot_id: each.summary or {} for each in metadata.snapshots}
+    published = {summary.get("published-wap-id") for summary in summaries.values()} | {None}
+    ids = [each for each, about in summaries.items() if each == state.main or about.get("wap.id") not in published]
+    order = {each.snapshot_id: (each.sequence_number or 0, each.timestamp_ms) for each in metadata.snapshots}
+    return staged(state, frozenset(of_refs), sorted(ids, key=order.__getitem__))
 
 
 @dataclass(frozen=True, slots=True)

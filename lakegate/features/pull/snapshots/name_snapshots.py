@@ -129,28 +129,33 @@ def _listed(gate: Dependencies, row: PullState, after: PullState, reason: str) -
 
 
 def _named(gate: Dependencies, tables: GatedTables, row: PullState, pull: Pull) -> Steps[tuple[PullState, str]]:
-    """Name the newest snapshot of a branch, unless it is main already.
+    """Name the newest snapshot of a branch, or those that are staged, unless they are main already.
 
-    Returns the row as it is then, and the code of why nothing can be named; else empty.
+    Returns the row as it is then, and the code of why one cannot be named; else empty.
     """
-    state = tables.state(branch_of(row.source))
+    branch = branch_of(row.source)
+    state = tables.state(branch)
     if state is None:
         return row, SnapshotStep.TABLE_MISSING
-    if state.head is None:
+    if branch.branch and not state.heads:
         return row, BRANCH_MISSING
-    step = next_step(state, state.uuid, state.head, state.main)
-    if step is not SnapshotStep.SET:
-        return row, "" if step is SnapshotStep.DONE else step.value
-    if owner_of(gate, row.source) != row.dataset:  # published at the same time as the one that has the table
-        return row, SnapshotStep.SOURCE_REFUSED
-    version = version_of(state.uuid, state.head)
-    if pull.rows == ADDED and row.seen.version != version:
-        if _is_open(gate, row):
-            return row, DELIVERY_OPEN
-        leased = moment(gate.now + LEASE)  # so that no other one is named before this one is
-        row = yield from write_row(gate, PULL_TASK, replace(row, leased=leased, seen=SourceIdentity(version=version)))
-    yield from name_version(gate, TASK, row.dataset, row.source, version)
-    return row, ""
+    steps = {head: next_step(state, state.uuid, head, state.main) for head in state.heads}
+    if SnapshotStep.SET in steps.values() and owner_of(gate, row.source) != row.dataset:
+        return row, SnapshotStep.SOURCE_REFUSED  # published at the same time as the one that has the table
+    for version in (version_of(state.uuid, head) for head, step in steps.items() if step is SnapshotStep.SET):
+        if pull.rows == ADDED and not _is_known(gate, row, version):
+            if _is_open(gate, row):
+                return row, DELIVERY_OPEN
+            named = replace(row, leased=moment(gate.now + LEASE), seen=SourceIdentity(version=version))
+            row = yield from write_row(gate, PULL_TASK, named)  # so that no other one is named before this one is
+        yield from name_version(gate, TASK, row.dataset, row.source, version)
+    return row, next((each for each in steps.values() if each not in {SnapshotStep.SET, SnapshotStep.DONE}), "")
+
+
+def _is_known(gate: Dependencies, row: PullState, version: str) -> bool:
+    """Whether a snapshot is the one that was named last, or was delivered before: to name it again changes no other."""
+    known = named_snapshots(gate).get(name_of_row(row.dataset, row.source, version)).end
+    return version == row.seen.version or (known is not None and known.outcome is not PullOutcome.FAILED)
 
 
 def _is_open(gate: Dependencies, row: PullState) -> bool:

@@ -19,7 +19,7 @@ from lakegate.features.pull.snapshots.name_snapshots import deliver_snapshots
 from lakegate.gate.effects import run
 from tests.fakes.gated_tables import MemoryGatedTable
 from tests.fakes.pulls import MemoryLandingParts
-from tests.simulation.gated import MemorySnapshots, publish_gated
+from tests.simulation.gated import SOURCE, STAGED, MemorySnapshots, publish_gated
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.features.http_api.api_server import Server
 
@@ -74,22 +74,24 @@ def test_without_wait_it_ends_when_the_file_is_sent(server: Server, file: Path) 
     assert len(server.seen) == 2
 
 
-def test_a_branch_of_a_table_is_looked_at(server: Server) -> None:
-    """Its newest snapshot is a delivery, once, whoever asks how often."""
-    publish_gated(server.api.env)
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_a_branch_of_a_table_is_looked_at(server: Server, *, is_staged: bool) -> None:
+    """Its newest snapshot, or what is staged, is a delivery, once, whoever asks how often."""
+    publish_gated(server.api.env, source=STAGED if is_staged else SOURCE)
     dependencies, table = server.api.env.dependencies, MemoryGatedTable()
     source = MemorySnapshots(table, frozenset())
     landing = MemoryLandingParts(server.api.env.memory.objects, "landing")
 
     def ask() -> str:
-        words = ["deliver", "--table", "sales.orders", "--contract", "orders", "--api", server.url, "--json"]
+        staged = ["--staged"] if is_staged else []
+        words = ["deliver", "--table", "sales.orders", *staged, "--contract", "orders", "--api", server.url, "--json"]
         lines = CliRunner().invoke(app, words).stdout.splitlines()
         found = json.loads("".join(each for each in lines if '"_aws"' not in each))
         run(deliver_snapshots(dependencies, table, source, landing), dependencies.clock)
         server.api.env.memory.clock.sleep(60)
         return str(found["status"])
 
-    table.commit("good:1")
+    table.stage("good:1") if is_staged else table.commit("good:1")
     statuses = [ask() for _ in range(4)]
     landed = server.api.env.memory.objects.versions("landing", "shop/orders/").versions
 

@@ -66,8 +66,7 @@ class Producer:
     def version(self) -> str:
         state = self.tables.state(BRANCH)
         assert state is not None
-        assert state.head is not None
-        return version_of(state.uuid, state.head)
+        return version_of(state.uuid, *state.heads)
 
     def opened(
         self, version: str = "", etag: str = "", at: int = 0, pull: Pull = SOURCE

@@ -42,7 +42,7 @@ def published(env: Environment, body: bytes, seen: Environment | None = None) ->
     return []
 
 
-@pytest.mark.parametrize("source", [AUDIT, "iceberg://sales/orders?branch=other"])
+@pytest.mark.parametrize("source", [AUDIT, "iceberg://sales/orders?branch=other", "iceberg://sales/orders?wap=*"])
 def test_a_table_of_another_dataset_is_refused(source: str) -> None:
     """Of another contract, or of the same one; whatever the branch. Nothing says whose it is."""
     env = Environment()
