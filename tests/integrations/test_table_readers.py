@@ -29,7 +29,9 @@ from lakegate.features.tables.keep_table import ShownState, TableSnapshot, table
 from lakegate.features.tables.table_description import COMPACTED, MOST_AGE, TableDescription
 from lakegate.gate.ledger.blocks import TableFile
 from lakegate.local_check.table_readers import TablePlace
+from lakegate.plan.slice_order import SliceOrder
 from lakegate.spark.local_spark import FOLDER, Jar, java_home
+from tests.deliveries.sliced import slices
 from tests.deliveries.typed import plan_in, typed_files
 from tests.engine.formats import stored
 
@@ -213,6 +215,68 @@ def test_three_programs_read_equal_rows_of_every_type(tmp_path: Path, *, is_comp
     assert by_pyiceberg == [row | {"items": row["items"] or []} for row in expected]
     assert by_duckdb == expected
     assert by_spark == expected
+
+
+SLICED = """\
+dataContractSpecification: 1.2.1
+id: seen
+info: {title: Seen, version: 1.0.0}
+models:
+  seen:
+    config: {lakegate: {publishAs: parquet, format: jsonl, eventTime: at}}
+    fields: {id: {type: long}, at: {type: timestamp}, place: {type: record, fields: {city: {type: string}}}}
+"""
+SPARK_OF_SLICES = """\
+from pyspark.errors.exceptions.base import PySparkException
+from py4j.protocol import Py4JJavaError
+table = spark.read.format("iceberg").load(sys.argv[1])
+table.createOrReplaceTempView("seen")
+
+def count(columns, condition):
+    try:
+        found = spark.sql(f"SELECT {columns} FROM seen WHERE {condition}").collect()
+        return [str(each[0]) for each in found]
+    except Py4JJavaError as error:
+        return str(error.java_exception.getCause()).partition(": ")[2]
+
+rows = [
+    {
+        "whole": 1,
+        "by time": count("id", "event_time >= TIMESTAMP '2026-10-01 00:00:00'"),
+        "time": count("max(event_time)", "id > 0"),
+        "op": count("op", "id > 0"),
+        "nested": count("place.city", "id > 0"),
+    }
+]
+"""
+
+
+def test_slices_are_no_data_files_of_a_table(tmp_path: Path) -> None:
+    """Spark takes their milliseconds for microseconds, and refuses their whole numbers: decision 166 is to be read again."""
+    runtime, rows = TOOLS / "iceberg", [{"id": 1, "at": "2026-10-01T00:00:00Z", "place": {"city": "Recife"}}]
+    if not sound(runtime / FOLDER, (RUNTIME,)):
+        install_jars(runtime, java_home(), (RUNTIME,))
+    plan = stored(plan_in(SLICED.encode()), Storage(Format.JSONL))
+    (written,) = slices(plan, tmp_path / "0", json.dumps(rows[0]).encode(), order=SliceOrder(0, "at"))
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("accepted")
+    tables = IcebergTables(lambda: catalog, "accepted", f"file://{tmp_path}")
+    file = TableFile(str(path_of(written.uri).relative_to(tmp_path)), written.rows)
+    tables.make(DATASET, file)
+    tables.commit(TableSnapshot(DATASET, 0, "d", (), (file,)), ShownState())
+    table = catalog.load_table(("accepted", table_name(DATASET)))
+    metadata, jar = table.metadata_location.removeprefix("file://"), str(runtime / FOLDER / RUNTIME.file)
+    session = SPARK.partition("rows = ")[0]
+    (by_spark,) = answered(Path(sys.executable), session + SPARK_OF_SLICES, metadata, jar)
+
+    assert table.scan("event_time >= '2026-10-01T00:00:00+00:00'").to_arrow().num_rows == 1
+    assert by_spark == {
+        "whole": 1,
+        "by time": [],
+        "time": ["1970-01-21 17:26:52.800000"],
+        "op": "Unsupported logical type: UINT_8",
+        "nested": "Unsupported logical type: UINT_64",
+    }
 
 
 WRITE = """\

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import count as count_from
 
 from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Contract, Dataset, full_dataset_name
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements, unread_csv
+from lakegate.contract.field_paths import quoted_name
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.semantic_versions import major
@@ -27,6 +29,8 @@ _SLICES = {"offset": "bigint", "op": "int", "system_time": "timestamp", "event_t
 """The columns that every slice has before its own (`publishAs: parquet`)."""
 LONGEST_COMMENT = 255
 """The characters of a column's description in the Glue catalog."""
+NOT_CURRENT = "recall, replaces (the table has every accepted row; with `publishAs: iceberg` the current ones)"
+"""What no statement over a folder of files can leave out: rows of deliveries that were recalled or superseded."""
 _JSON = "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
 
 ATHENA = DdlDialect(
@@ -54,8 +58,10 @@ ATHENA = DdlDialect(
 def athena(contract: Contract, dataset: Dataset) -> Converted:
     """An external table over the accepted data of the line, whose columns Athena reads by name, as the gate does.
 
-    Athena enforces no rule. InputError for CSV with a header, whose columns it could only read by position, for JSON whose
-    records are no lines, and for what is a table of its own already.
+    Where slices take rows of earlier ones back, a view beside it has the current rows. Athena enforces no rule.
+
+    InputError for CSV with a header, whose columns it could only read by position, for JSON whose records are no lines, and for
+    what is a table of its own already.
     """
     if dataset.policy.publish_as is PublishAs.ICEBERG:
         raise InputError(
@@ -98,9 +104,28 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
     ]
     unread = _unread(dataset) if form is Format.CSV else ()
     lost = () if form is Format.CSV else ATHENA.lost(fields, requirements)
+    view = _current(dataset, [field.own_name for field in fields]) if is_sliced else ""
     return Converted(
-        "\n".join(lines) + ";\n",
-        (*left_out, *lost, *silent, *ATHENA.undescribed(fields), *unread, *requirements.omitted()),
+        "\n".join(lines) + ";\n" + view,
+        (*left_out, *lost, *silent, *ATHENA.undescribed(fields), *unread, *requirements.omitted(), NOT_CURRENT),
+    )
+
+
+def _current(dataset: Dataset, names: Sequence[str]) -> str:
+    """A view of the last row of each key, unless that is retracted; empty where slices take no row back."""
+    if not dataset.policy.merge_strategy.corrects:
+        return ""
+    paths = next((rule.fields for rule in dataset.rules if rule.kind == "primaryKey"), ())
+    keys = [quoted_name(found.own_name) for found in map(dataset.field, paths) if found is not None]
+    columns, table = ", ".join(map(quoted_name, names)), quoted_name(dataset.name)
+    number = next(
+        name for name in (f"nth{'_' * count}" for count in count_from(0)) if name not in map(str.lower, names)
+    )
+    return (
+        f"\nCREATE VIEW {quoted_name(f'{dataset.name}_current')} AS\n"  # noqa: S608 - every name is quoted
+        f"SELECT {columns} FROM (\n"
+        f'  SELECT *, row_number() OVER (PARTITION BY {", ".join(keys)} ORDER BY "offset" DESC) AS {number} FROM {table}\n'
+        f") WHERE {number} = 1 AND op IN (0, 3);\n"
     )
 
 

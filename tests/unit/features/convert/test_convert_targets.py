@@ -18,9 +18,9 @@ from jsonschema import Draft202012Validator
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import ROOT
 from lakegate.contract.contract_model import Contract, Rule
-from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.delivery_policy import MergeStrategy, PublishAs
 from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
-from lakegate.features.convert.athena_table import athena
+from lakegate.features.convert.athena_table import NOT_CURRENT, athena
 from lakegate.features.convert.avro_schema import avro
 from lakegate.features.convert.dbt_manifest import dbt, text_of
 from lakegate.features.convert.json_schema import json_schema
@@ -199,7 +199,8 @@ def test_what_a_format_cannot_express_is_listed() -> None:
     types = [
         "price (`decimal(10,2)`: written as decimal(38,18))",
     ]
-    assert converted(athena).omitted == (*types, "clock (`time`: written as string)", *(each.id for each in kept))
+    rules = (each.id for each in kept)
+    assert converted(athena).omitted == (*types, "clock (`time`: written as string)", *rules, NOT_CURRENT)
 
 
 def test_duckdb_makes_the_table() -> None:
@@ -455,9 +456,42 @@ def test_how_csv_is_read_and_a_target_cannot_state_is_listed_by_column(convert: 
         ),
     )
 
-    assert converted(convert, found).omitted == tuple(lost)
+    always = [NOT_CURRENT] if convert is athena else []
+    assert converted(convert, found).omitted == (*lost, *always)
     records = replace(found.datasets[0], storage=Storage(Format.JSONL))
-    assert converted(convert, replace(found, datasets=(records,))).omitted == ()
+    assert converted(convert, replace(found, datasets=(records,))).omitted == tuple(always)
+
+
+@pytest.mark.parametrize("strategy", MergeStrategy)
+def test_athena_gets_the_current_rows_of_slices(strategy: MergeStrategy) -> None:
+    """Where slices take rows back, by a view: the last row of each key that is not retracted, whatever columns are called."""
+    settings = {"publishAs": "parquet", "mergeStrategy": strategy.value}
+    fields = {name: {"type": "string", "required": True} for name in ("id", 'it"s', "nth", "Nth_")}
+    model = {"config": {"lakegate": settings}, "primaryKey": ["id", 'it"s'], "fields": fields}
+    head = {"dataContractSpecification": "1.2.1", "id": "shop", "info": {"title": "t", "version": "1.0.0"}}
+    table, _, view = converted(athena, read(json.dumps(head | {"models": {"orders": model}}).encode())).text.partition(
+        ";\n\n"
+    )
+    events = [
+        (0, 0, "1", "a", "5", "x"),
+        (1, 0, "2", "a", "5", "x"),
+        (2, 0, "1", "b", "5", "x"),
+        (3, 1, "2", "a", "5", "x"),
+        (4, 2, "1", "a", "5", "x"),
+        (5, 3, "1", "a", "6", "x"),
+    ]
+
+    assert table.startswith("CREATE EXTERNAL TABLE `orders` (")
+    assert bool(view) is (strategy in {MergeStrategy.SNAPSHOT, MergeStrategy.UPSERT})
+    if view:
+        with engine.connect() as connection:
+            columns = ", ".join(f"{name} VARCHAR" for name in ("id", '"it""s"', "nth", '"Nth_"'))
+            connection.execute(f'CREATE TABLE orders ("offset" BIGINT, op INT, {columns})')
+            connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?)", events)
+            connection.execute(view)
+            current = connection.execute("FROM orders_current ORDER BY 2").fetchall()
+        assert current == [("1", "a", "6", "x"), ("1", "b", "5", "x")]
+        assert len(sqlglot.parse(view, dialect="athena")) == 1
 
 
 def test_athena_gets_no_second_table_of_a_dataset_that_is_one() -> None:
@@ -578,5 +612,5 @@ def test_the_examples_are_converted(name: str, convert: Any) -> None:
 
     assert all(each.name in answer.text for each in found.datasets[0].fields)
     types = {each for each in answer.omitted if "written as" in each}
-    assert set(answer.omitted) - types < {each.id for each in found.datasets[0].rules}
+    assert set(answer.omitted) - types - {NOT_CURRENT} < {each.id for each in found.datasets[0].rules}
     assert {each.partition(" ")[0] for each in types} <= {each.name for each in found.datasets[0].fields}
