@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 from pyiceberg.exceptions import (
-    CommitFailedException,
     NoSuchTableError,
-    RESTError,
     TableAlreadyExistsError,
     ValidationError,
 )
@@ -28,8 +26,8 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.table.update import AssertTableUUID, RemoveSnapshotRefUpdate, RemoveSnapshotsUpdate
 from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles
 
-from lakegate.aws.clients import port_errors
-from lakegate.base.errors import ConditionFailed, InputError, Unanswered
+from lakegate.aws.iceberg_errors import catalog_errors
+from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.base.json_codec import sha256_of
 from lakegate.features.tables.compact_table import ListedFile, MergedFile
 from lakegate.features.tables.erased_snapshots import snapshots_with_others, unused_files
@@ -103,7 +101,7 @@ class IcebergTables:
         return _shown(table)
 
     def make(self, dataset: str, first: TableFile | None) -> None:
-        with _catalog_errors():
+        with catalog_errors():
             catalog, properties = self.open_catalog(), {"format-version": "2", **PROPERTIES, DATASET: dataset}
             if self.kind is TableKind.REJECTED:
                 columns, properties = REJECTED_SCHEMA, properties | OF_REJECTED
@@ -118,7 +116,7 @@ class IcebergTables:
         table = self._table(snapshot.dataset)
         if table is None or table.metadata.current_snapshot_id != shown.snapshot:
             raise ConditionFailed
-        with _catalog_errors():
+        with catalog_errors():
             transaction, identity = self._changed(table, snapshot)
             transaction.commit_transaction()
         expired = table.metadata_location if snapshot.standing is not None else shown.expired
@@ -128,12 +126,12 @@ class IcebergTables:
         table = self._table(dataset)
         if table is None:
             return ()
-        with _catalog_errors():
+        with catalog_errors():
             return tuple(sorted(unused_files(table, now, self._addresses(erased), self._merged_files(table))))
 
     def discard(self, dataset: str, address: str) -> None:
         table = self._table(dataset)
-        with _catalog_errors(), suppress(FileNotFoundError):
+        with catalog_errors(), suppress(FileNotFoundError):
             if table is not None and address.startswith(f"{table.metadata.location}/"):
                 table.io.delete(address)
 
@@ -142,7 +140,7 @@ class IcebergTables:
         if table is None or table.metadata.current_snapshot_id != shown.snapshot:
             raise ConditionFailed
         if EXPIRED in table.properties:
-            with _catalog_errors():
+            with catalog_errors():
                 transaction = _OneTry(table)
                 transaction.remove_properties(EXPIRED)
                 transaction.commit_transaction()
@@ -152,14 +150,14 @@ class IcebergTables:
         table = self._table(dataset)
         if table is None or table.metadata.current_snapshot_id != shown.snapshot or COMPACTED not in table.properties:
             return ()
-        with _catalog_errors():
+        with catalog_errors():
             merged = self._merged_files(table)
             listed = sorted(_entries(table), key=lambda each: (each.sequence_number or 0, each.data_file.file_path))
             files = ((each.data_file.file_path, each.data_file.file_size_in_bytes) for each in listed)
             return tuple(ListedFile(*each, count) for each in files if (count := merged.count(each[0])))
 
     def merge(self, dataset: str, group: Sequence[ListedFile]) -> MergedFile:
-        with _catalog_errors():
+        with catalog_errors():
             table = self.open_catalog().load_table((self.database, table_name(dataset, self.kind)))
             return self._merged_files(table).write(table, group)
 
@@ -167,7 +165,7 @@ class IcebergTables:
         table = self._table(dataset)
         if table is None or table.metadata.current_snapshot_id != shown.snapshot:
             raise ConditionFailed
-        with _catalog_errors():
+        with catalog_errors():
             listed = {each.data_file.file_path: each.data_file for each in _entries(table)}
             if merged.address in listed:
                 return
@@ -181,7 +179,7 @@ class IcebergTables:
             transaction.commit_transaction()
 
     def _table(self, dataset: str) -> Table | None:
-        with _catalog_errors(), suppress(NoSuchTableError):
+        with catalog_errors(), suppress(NoSuchTableError):
             return self.open_catalog().load_table((self.database, table_name(dataset, self.kind)))
         return None
 
@@ -377,18 +375,6 @@ class _ListedAgain(_OverwriteFiles):
 
     def _deleted_entries(self) -> list[ManifestEntry]:
         return []
-
-
-@contextmanager
-def _catalog_errors() -> Iterator[None]:
-    """Turn what the catalog, or the store of its files, raises inside into the errors of ports."""
-    try:
-        with port_errors():
-            yield
-    except CommitFailedException:
-        raise ConditionFailed from None
-    except (OSError, RESTError) as error:
-        raise Unanswered(type(error).__name__) from None
 
 
 def _shown(table: Table) -> ShownState:

@@ -13,11 +13,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from pyiceberg.exceptions import (
-    CommitFailedException,
     NoSuchIcebergTableError,
     NoSuchPropertyException,
     NoSuchTableError,
-    RESTError,
     ValidationError,
 )
 from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -26,6 +24,7 @@ from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, SetSnap
 from pyiceberg.typedef import EMPTY_DICT
 
 from lakegate.aws.clients import port_errors
+from lakegate.aws.iceberg_errors import catalog_errors
 from lakegate.base.errors import ConditionFailed, InputError, NotFound, PortError, SetUpError, Unanswered
 from lakegate.base.extension_points import load_extension
 from lakegate.base.json_codec import encode, sha256_of
@@ -100,7 +99,7 @@ class IcebergBranches:
         found, before = table.snapshot_by_id(snapshot), None if since is None else table.snapshot_by_id(since)
         if found is None or (before is None and since is not None):
             return None
-        with _catalog_errors():
+        with catalog_errors(MALFORMED):
             try:
                 listed, added = files_of(table, found, before, lambda address: self._require_own(address, table))
             except FileNotFoundError:
@@ -127,12 +126,12 @@ class IcebergBranches:
             AssertTableUUID.model_validate({"uuid": state.uuid}),
             AssertRefSnapshotId.model_validate({"ref": MAIN, "snapshot-id": state.main}),
         )
-        with _catalog_errors():
+        with catalog_errors(MALFORMED):
             table.catalog.commit_table(table, requirements, (SetSnapshotRefUpdate.model_validate(update),))
 
     def _table(self, branch: GatedBranch) -> Table | None:
         """The table of a branch, whose own properties choose neither code nor endpoint."""
-        with _catalog_errors():
+        with catalog_errors(MALFORMED):
             catalog: Any = self.open_catalog()
             catalog._load_file_io = lambda properties=EMPTY_DICT, location=None: PyArrowFileIO(catalog.properties)  # noqa: ARG005, SLF001 - those of the table are the producer's
             with suppress(NoSuchTableError, NoSuchIcebergTableError, NoSuchPropertyException):
@@ -184,22 +183,6 @@ class S3Files:
         with port_errors():
             found = self.client.head_object(Bucket=bucket, Key=key)
         return f"{found['ContentLength']}:{found['ETag']}"
-
-
-@contextmanager
-def _catalog_errors() -> Iterator[None]:
-    """Turn what the catalog, or the store of its files, raises inside into the errors of ports."""
-    try:
-        with port_errors():
-            yield
-    except CommitFailedException:
-        raise ConditionFailed from None
-    except FileNotFoundError:
-        raise
-    except (OSError, RESTError) as error:
-        raise Unanswered(type(error).__name__) from None
-    except MALFORMED:
-        raise PortError("table-refused") from None
 
 
 # ---- Snapshots as sources ----
