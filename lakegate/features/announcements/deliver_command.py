@@ -7,7 +7,9 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Annotated, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import Request
@@ -25,7 +27,8 @@ from lakegate.library.stack import Refused, RemoteStack, contract_path, known_fo
 from lakegate.transfer.upload_files import read
 
 ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
-TABLE_NAME: Final = re.compile(r"[a-z0-9_-]{1,255}", re.ASCII)
+IN_GLUE: Final = re.compile(r"[a-z0-9_-]{1,255}\.[a-z0-9_-]{1,255}", re.ASCII)
+"""`DATABASE.TABLE`"""
 OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})
 
 
@@ -35,12 +38,19 @@ def deliver(  # noqa: PLR0913 - a command has these options
     file: Annotated[Path | None, Argument(help="The file to deliver.")] = None,
     *,
     table: Annotated[
-        str | None, Option(help="Instead of a file a table of Iceberg, DATABASE.TABLE, that the contract names.")
+        str | None,
+        Option(
+            help="Instead of a file a table: DATABASE.TABLE, an Iceberg table in Glue; or as `check --table` has it."
+        ),
     ] = None,
     branch: Annotated[str, Option(help="With --table: its branch.")] = "audit",
     staged: Annotated[
         bool, Option("--staged", help="With --table: the snapshots that are staged (spark.wap.id), and no branch.")
     ] = False,
+    snapshot: Annotated[
+        str | None,
+        Option(help="Of a table that is read here: of Delta a version, of Iceberg a snapshot, branch or tag."),
+    ] = None,
     api: Annotated[
         str | None, Option(envvar="LAKEGATE_API", help="The address of the HTTP API, by default that of the stack.")
     ] = None,
@@ -77,32 +87,35 @@ def deliver(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate deliver --table sales.orders --branch audit --contract orders
 
+    Any other table, such as one of Delta, is read here, and all rows of one version are delivered as a Parquet file. The table
+    itself stays as it is.
+
+    Example: lakegate deliver --table s3://lake/orders --snapshot 12 --contract orders --wait
+
     Exit code: 0 sent (with --wait: accepted), 1 refused by its summary or rejected, 3 no verdict (failed, gone, or not in time).
     """
     if table is not None:
-        if file is not None or contract is None or corrects is not None or summary is not None or wait:
-            raise InputError(
-                "--table takes --contract and --branch, and no file: `lakegate status` follows the delivery"
-            )
-        return _deliver_table(
+        if file is not None or contract is None or corrects is not None:
+            raise InputError("--table takes --contract, and no file")
+        remote, is_alone = (
             remote_stack(api or there.output("ApiUrl")),
-            contract,
-            dataset,
-            table,
-            "wap=*" if staged else f"branch={branch}",
+            summary is None and snapshot is None and not wait,
         )
-    if file is None:
-        raise InputError("name the file to deliver, or a table with --table DATABASE.TABLE")
+        if IN_GLUE.fullmatch(table):
+            source = f"iceberg://{table.replace('.', '/')}?{'wap=*' if staged else f'branch={branch}'}"
+            return _deliver_branch(remote, contract, dataset, source, is_alone=is_alone)
+        with _rows_of(table, snapshot) as rows:
+            known = _known(dataset, summary)
+            return _deliver_file(remote, contract, rows, known, wait=wait, timeout=timeout, is_named=api is not None)
+    if file is None or snapshot is not None:
+        raise InputError("name the file to deliver, or a table with --table")
     if corrects is not None:
         if contract is not None or dataset or summary is not None:
             raise InputError("--corrects names a delivery: leave out --contract, --dataset and --summary")
         return deliver_correction(there, corrects, file, leave_out=leave_out, again=again, wait=wait, timeout=timeout)
     if contract is None or leave_out or again:
         raise InputError("name the contract with --contract, or a rejected delivery with --corrects")
-    known: dict[str, Any] = {"dataset": dataset} if dataset else {}
-    if summary is not None:
-        known["summary"] = _summary(summary)
-    remote = remote_stack(api or there.output("ApiUrl"))
+    remote, known = remote_stack(api or there.output("ApiUrl")), _known(dataset, summary)
     return _deliver_file(remote, contract, file, known, wait=wait, timeout=timeout, is_named=api is not None)
 
 
@@ -138,19 +151,29 @@ def _deliver_file(  # noqa: PLR0913 - what a file is delivered with
         return CommandResult(found, words, code)
 
 
-def _deliver_table(
-    api: RemoteStack, contract: str, dataset: str, table: str, what: str
+@contextmanager
+def _rows_of(table: str, snapshot: str | None) -> Iterator[Path]:
+    """The rows of a table as a Parquet file, which is named by table and version. Raises InputError, SetUpError."""
+    from lakegate.local_check.table_data import table_name, write_table  # noqa: PLC0415 - for tables alone
+
+    with TemporaryDirectory() as folder:
+        made = Path(folder, "rows.parquet")
+        version = write_table(table, snapshot, made).written.snapshot
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{table_name(table)}-{version}")
+        yield made.rename(made.with_name(f"{name}.parquet"))
+
+
+def _deliver_branch(
+    api: RemoteStack, contract: str, dataset: str, source: str, *, is_alone: bool
 ) -> CommandResult[dict[str, Any] | DeliveredCorrection]:
-    """Let the gate look at a branch, or at what is staged, now. Raises InputError for what is no table of Glue."""
-    database, _, name = table.partition(".")
-    if not (TABLE_NAME.fullmatch(database) and TABLE_NAME.fullmatch(name)):
+    """Let the gate look at a branch of a table in Glue, or at what is staged, now. `is_alone`: nothing else is asked for."""
+    if not is_alone:
         raise InputError(
-            f"--table {table}: name a table of Iceberg in Glue, DATABASE.TABLE. One of Delta has no branches: "
-            "`lakegate check --table` judges it before you write on"
+            "--table DATABASE.TABLE takes --branch or --staged alone: `lakegate status` follows the delivery"
         )
-    query = {"object": f"iceberg://{database}/{name}?{what}"} | ({"line": dataset} if dataset else {})
+    query = {"object": source} | ({"line": dataset} if dataset else {})
     (found,) = api.ask("POST", f"{contract_path(contract)}/pull", query=query)["pulls"]
-    words = f"{table}?{what} is looked at within five minutes, for {found['line']}. lakegate pull list"
+    words = f"{source} is looked at within five minutes, for {found['line']}. lakegate pull list"
     return CommandResult(dict(found), [words])
 
 
@@ -189,6 +212,12 @@ def put(url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
 def known_id(found: Mapping[str, Any]) -> str:
     """The id by which other commands find a delivery; of an announcement that nothing has landed for, its own."""
     return str(found["deliveryId"] or found["workloadId"])
+
+
+def _known(dataset: str, summary: Path | None) -> Mapping[str, Any]:
+    """What is said of a file when it is announced."""
+    known: dict[str, Any] = {"dataset": dataset} if dataset else {}
+    return known if summary is None else known | {"summary": _summary(summary)}
 
 
 def _summary(place: Path) -> object:

@@ -8,8 +8,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from deltalake import write_deltalake
 
 from lakegate.base.errors import InputError, LakegateError
 from lakegate.cli.main import app
@@ -99,14 +102,33 @@ def test_a_branch_of_a_table_is_looked_at(server: Server, *, is_staged: bool) ->
     assert [each.key.rpartition("-")[2] for each in landed] == ["orders.parquet"]
 
 
+def test_a_version_of_a_table_of_delta_is_delivered_as_a_file(server: Server, tmp_path: Path) -> None:
+    """Its own rows alone, under its name and version, followed to the verdict; the table is as it was."""
+    table = tmp_path / "shop orders"
+    for name in ("good:1", "good:2"):
+        write_deltalake(table, pa.table({"name": [name], "amount": pa.array([1], pa.int64())}), mode="overwrite")
+    before = sorted((each.name, each.stat().st_mtime_ns) for each in table.rglob("*"))
+    words = ["--table", str(table), "--snapshot", "0", "--contract", "orders", "--api", server.url]
+    ended = CliRunner().invoke(app, ["deliver", *words])
+    (upload,) = server.api.env.uploads
+    rows = pq.read_table(io.BytesIO(upload.body)).to_pylist()
+
+    assert ended.exit_code == 0, ended.output
+    assert rows == [{"name": "good:1", "amount": 1}]
+    assert upload.version.key.endswith("shop_orders-0.parquet")
+    assert sorted((each.name, each.stat().st_mtime_ns) for each in table.rglob("*")) == before
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--table", "s3://lake/orders"), "One of Delta has no branches"),
-        (("--table", "a.b.c"), "DATABASE.TABLE"),
+        (("--table", "nowhere/orders"), "there is no table `nowhere/orders`"),
+        (("--table", "a.b.c"), "pyiceberg knows no catalog `a`"),
         (("--table", "sales.other"), "has such a branch"),
-        (("--table", "sales.orders", "--wait"), "--table takes --contract and --branch"),
-        (("day.csv", "--table", "sales.orders"), "--table takes --contract and --branch"),
+        (("--table", "sales.orders", "--wait"), "takes --branch or --staged alone"),
+        (("--table", "sales.orders", "--snapshot", "1"), "takes --branch or --staged alone"),
+        (("day.csv", "--table", "sales.orders"), "--table takes --contract, and no file"),
+        (("day.csv", "--snapshot", "1"), "name the file to deliver, or a table"),
         ((), "name the file to deliver, or a table"),
     ],
 )
