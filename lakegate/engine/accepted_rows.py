@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
 
+    from lakegate.engine.measure.share_evaluation import Partial
     from lakegate.engine.typed_columns import TypedColumns
+
+    ShareLines: TypeAlias = tuple[int, NDArray[np.int64]]
+    """The number of a share, and the lines of its accepted records."""
 
 # Consecutive shares are put together until a file is large enough. The division depends on the delivery alone, not on the
 # engine: every engine writes the same files.
@@ -33,8 +37,7 @@ FILE_SHARES: Final = 32
 class RowsOfFile:
     """The accepted rows of consecutive shares, which become one file."""
 
-    lines: tuple[tuple[int, NDArray[np.int64]], ...]
-    """Of each share its number and the lines of its accepted records."""
+    lines: tuple[ShareLines, ...]
 
     @property
     def count(self) -> int:
@@ -61,14 +64,33 @@ class AcceptedRows:
 
     def files(self) -> Iterator[RowsOfFile]:
         """The rows of each file; none of a delivery without rows."""
-        held: list[tuple[int, NDArray[np.int64]]] = []
-        partials = self.rejected.partials
-        for at, partial in enumerate(partials, start=1):
-            lines, broken = self.rejected.reasons(partial)
-            is_whole = self.plan.policy.on_reject is OnReject.FILE
-            held.append((partial.number, lines if is_whole else lines[broken == 0]))
-            found = RowsOfFile(tuple(held))
-            is_full = found.count >= FILE_ROWS or len(held) >= FILE_SHARES or at == len(partials)
-            if found.count and is_full:
-                yield found
-                held = []
+        return _divided(self._lines(partial) for partial in self.rejected.partials)
+
+    def _lines(self, partial: Partial) -> ShareLines:
+        lines, broken = self.rejected.reasons(partial)
+        is_whole = self.plan.policy.on_reject is OnReject.FILE
+        return partial.number, lines if is_whole else lines[broken == 0]
+
+
+def readable_rows(source: Source) -> Iterator[RowsOfFile]:
+    """Every row of a source that can be read, divided likewise: of accepted data, which was judged before."""
+    return _divided(
+        (number, np.concatenate([_none(), *(chunk.records.column(ROW).to_numpy() for chunk in source.chunks(share))]))
+        for number, share in enumerate(source.shares)
+    )
+
+
+def _none() -> NDArray[np.int64]:
+    return np.empty(0, np.int64)
+
+
+def _divided(shares: Iterable[ShareLines]) -> Iterator[RowsOfFile]:
+    held: list[ShareLines] = []
+    for each in shares:
+        held.append(each)
+        found = RowsOfFile(tuple(held))
+        if found.count and (found.count >= FILE_ROWS or len(held) >= FILE_SHARES):
+            yield found
+            held = []
+    if (last := RowsOfFile(tuple(held))).count:
+        yield last

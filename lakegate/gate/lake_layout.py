@@ -68,6 +68,17 @@ ORIGINALS = "_original/"
 TABLE = "_table/"
 """In the folder of an accepted delivery, beside what arrived: its rows in typed files, the data of a table. Beside its rejected
 rows likewise."""
+
+
+def typed_folder(block: Block) -> str:
+    """The folder of the typed files that a delivery may get after its block; empty where it cannot have any."""
+    accepted = [each.key for each in block.objects if each.key.startswith("accepted/")]
+    if block.table is not None or block.slices is not None or not accepted:
+        return ""
+    begin, workload, _ = accepted[0].partition(f"/workload={block.workload}/")
+    return f"{begin}{workload}{TABLE}"
+
+
 STATE = "_state/"
 """In the same folder: what the delivery adds to the merge state of its dataset."""
 

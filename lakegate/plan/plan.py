@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 
 from lakegate.base.json_codec import DOCUMENT_NAME, Bounds, Name, Pattern, VersionedDocument, digest, omit_default
 from lakegate.contract.contract_model import FieldLineage, Shape
-from lakegate.contract.delivery_policy import Policy, PublishAs
+from lakegate.contract.delivery_policy import OnReject, Policy, PublishAs
 from lakegate.contract.field_paths import column_path, path_of
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
@@ -150,6 +150,11 @@ class Plan(VersionedDocument):
         Of upserts, what a person names as accepted rows likewise; those of a stack are slices (`Reference.is_corrected`).
         """
         return self if self.policy.merge_strategy.corrects else self.published
+
+    @property
+    def unjudged(self) -> Plan:
+        """The plan by which objects of a delivery are read again, each record as it is: nothing is measured or rejected."""
+        return replace(self, policy=replace(self.policy, on_reject=OnReject.FILE), checks=())
 
     def of_schedules(self, due: Collection[str]) -> Plan:
         """The plan that measures accepted data by some of the schedules: what is broken is reported, and shows no value."""

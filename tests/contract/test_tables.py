@@ -11,6 +11,8 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyiceberg.avro.file import AvroFile
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFileIO, parquet_file_to_data_file
@@ -20,6 +22,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, StringType
 
 from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.features.tables.adoption import together
 from lakegate.features.tables.all_tables import AllTables
 from lakegate.features.tables.iceberg_tables import IcebergTables
 from lakegate.features.tables.keep_table import (
@@ -36,6 +39,7 @@ from lakegate.gate.ledger.blocks import TableFile
 from lakegate.gate.ports import Address
 from tests.fakes import Memory
 from tests.fakes.tables import MemoryTables
+from tests.reference.sampling import sampled
 
 DATASET = "shop/orders_v1"
 
@@ -102,6 +106,11 @@ class OnIceberg:
     def write(self, key: str, *rows: int) -> TableFile:
         pq.write_table(pa.table({"n": pa.array(rows, pa.int64())}), self.folder / key, compression="zstd")
         return TableFile(key, len(rows))
+
+    def write_nulls(self, key: str, kind: pa.DataType) -> TableFile:
+        """A data file with a column of a type, and a row without a value of it."""
+        pq.write_table(pa.table({"n": pa.array([1], pa.int64()), "m": pa.nulls(1, kind)}), self.folder / key)
+        return TableFile(key, 1)
 
     def read(self) -> list[int]:
         return sorted(self.catalog.load_table(self.name).scan().to_arrow()["n"].to_pylist())
@@ -280,6 +289,39 @@ def test_a_column_that_has_no_rows_yet_gets_its_comment_later(iceberg: OnIceberg
     iceberg.tables.commit(replace(snapshot(1, removed=(first.key,)), description=later), shown)
 
     assert iceberg.catalog.load_table(iceberg.name).schema().find_field("n").doc == "One"
+
+
+KINDS = st.recursive(
+    st.sampled_from(
+        [pa.int64(), pa.string(), pa.decimal128(38, 2), pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.bool_()]
+    ),
+    lambda inner: st.one_of(
+        inner.map(pa.list_),
+        inner.map(lambda kind: pa.map_(pa.string(), kind)),
+        st.dictionaries(st.sampled_from("abA"), inner, min_size=1).map(lambda found: pa.struct(list(found.items()))),
+    ),
+    max_leaves=4,
+)
+
+
+@sampled(25, 400)
+@given(first=KINDS, second=KINDS)
+def test_a_table_has_the_columns_of_an_earlier_version_that_adoption_lets_through(
+    tmp_path_factory: pytest.TempPathFactory, first: pa.DataType, second: pa.DataType
+) -> None:
+    """By Iceberg's own library, whichever of two versions comes first: what one has alone is null in rows of the other."""
+    try:
+        together(first, second)
+    except InputError:
+        return
+    iceberg = OnIceberg(tmp_path_factory.mktemp("lake"))
+    files = [iceberg.write_nulls(name, kind) for name, kind in (("a", first), ("b", second))]
+    iceberg.tables.make(DATASET, files[0])
+    shown = ShownState()
+    for height, file in enumerate(files):
+        shown = iceberg.tables.commit(snapshot(height, file), shown)
+
+    assert iceberg.catalog.load_table(iceberg.name).scan().to_arrow().num_rows == len(files)
 
 
 @pytest.mark.parametrize("change", ["add", "rename", "drop", "widen", "partition"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -126,6 +127,33 @@ def test_the_schedule_finds_what_no_event_named(stack: Deployed, rows: Callable[
     assert "FunctionError" not in answer, counts
     assert counts["tables"] >= 1
     assert (before, rows(contract)) == ([], [7])
+
+
+def test_deliveries_of_before_come_into_the_table(
+    stack: Deployed, rows: Callable[[str], list[int]], tmp_path: Path
+) -> None:
+    """A minor version makes a table of a dataset that has a delivery, judged by Spark, and a split one; erasures reach them."""
+    contract, prefix = f"adopted{uuid4().hex[:6]}", f"{uuid4().hex[:8]}/"
+    text = CONTRACT.replace("ID", contract)
+    publish_contract(stack.dependencies, prefix, text.replace("publishAs: iceberg, ", "").encode())
+    large = range(100, 100 + SMALL // 10)
+    before = [stack.upload(body(1, 2) + b"x,,\n", f"{prefix}a.csv"), stack.upload(body(*large), f"{prefix}b.csv")]
+    assert [stack.finished(each).state for each in before] == [State.PUBLISHED] * 2
+    path = tmp_path / "next.yaml"
+    path.write_text(text.replace("version: 1.0.0", "version: 1.1.0"))
+    published = lakegate("publish", str(path), "--local")
+    assert published.exit_code == 0, published.output
+    stack.finished(stack.upload(body(3), f"{prefix}c.csv"))
+    adopted = [lakegate("table", contract, "--adopt", "--yes", "--local", "--json") for _ in range(2)]
+    assert [json.loads(each.output)["rows"] for each in adopted] == [2 + len(large), 0]
+    client("lambda").invoke(FunctionName=stack.resources["TableFunction"], Payload=b"{}")
+    until("all three deliveries are rows of the table", lambda: rows(contract) == [1, 2, 3, *large] or None)
+    done = lakegate("erase", contract, "--where-key", "id=2", "--reason", "a test", "--yes", "--local", "--json")
+    assert done.exit_code == 0, done.output
+    verified = lakegate("verify", contract, "--objects", "--local", "--json")
+
+    assert rows(contract) == [1, 3, *large]
+    assert json.loads(verified.output)["intact"]
 
 
 def test_erased_rows_leave_the_table_its_snapshots_and_its_metadata(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from lakegate.base.errors import InputError, LakegateError, NotFound, Throttled, Unanswered
-from lakegate.features.erasure.erasure import Erasing, Staged, Why, erase, resume, settle
+from lakegate.features.erasure.erasure import Erasing, Why, erase, resume, settle
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.intake import intake
@@ -19,6 +19,7 @@ from lakegate.gate.ledger.blocks import BlockKind, deliveries
 from lakegate.gate.ledger.compare_objects import Damage, damages
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
+from lakegate.transfer.staged_files import Staged
 from tests.reference.sampling import FULL
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
 from tests.simulation.promises import manifest_deliveries, read_json
@@ -79,7 +80,7 @@ class Town:
             ]
             found = tuple(each for each in objects if each is not None)
             if found:
-                yield from erase(self.dependencies, LINE, block.workload, found, WHY)
+                yield from erase(self.dependencies, LINE, block.workload, found, WHY, searched=len(blocks) - 1)
         yield from settle(self.dependencies, LINE)
 
     def _without(self, workload: str, key: str, version: str, letter: str) -> Erasing | None:

@@ -65,10 +65,12 @@ class Town:
 
     def erase(self) -> None:
         """All of what is recalled is erased, for a person who demands it."""
-        (stored,) = deliveries(self.env.dependencies.ledger.blocks(LINE))[1].objects
+        blocks = self.env.dependencies.ledger.blocks(LINE)
+        (stored,) = deliveries(blocks)[1].objects
         erasing = Erasing(stored.key, stored.version, 1, None)
         why = Why("a ticket", ("id",))
-        run(erase(self.env.dependencies, LINE, self.rows[1].id, (erasing,), why), self.env.dependencies.clock)
+        steps = erase(self.env.dependencies, LINE, self.rows[1].id, (erasing,), why, searched=len(blocks) - 1)
+        run(steps, self.env.dependencies.clock)
         run(settle(self.env.dependencies, LINE), self.env.dependencies.clock)
 
     def accepted(self) -> set[tuple[str, str]]:

@@ -16,7 +16,7 @@ from lakegate.features.tables.all_tables import has_table, keep_all_tables
 from lakegate.features.tables.compact_table import CompactedTable, compact_table
 from lakegate.features.tables.keep_table import KeptTable, TableKind, keep_table
 from lakegate.gate.effects import ConcurrentUpdate, Steps, run
-from lakegate.gate.ledger.blocks import Block, TableFile, deliveries, digest
+from lakegate.gate.ledger.blocks import AnyBlock, Block, TableFile, deliveries, digest
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.scheduled_tasks import Turn
 from lakegate.plan.plan import Plan
@@ -79,10 +79,10 @@ class Tabled(Town):
     def files_at(self, height: int) -> tuple[str, ...]:
         """The typed files of the deliveries that are current with a block: written out for the deliveries of the town."""
         blocks: Any = self.env.dependencies.ledger.blocks(LINE)[: height + 1]
-        return tuple(sorted(file.key for at in reference(blocks) for file in self.files_of(blocks[at])))
+        return tuple(sorted(file.key for at in reference(blocks) for file in self.files_of(blocks[at], blocks)))
 
-    def files_of(self, block: Block) -> tuple[TableFile, ...]:
-        """The typed files that a block names for the table."""
+    def files_of(self, block: Block, _blocks: tuple[AnyBlock, ...]) -> tuple[TableFile, ...]:
+        """The typed files that a delivery first had, by the blocks up to a height."""
         return (block.table if self.tables.kind is TableKind.ACCEPTED else block.rejected_table) or ()
 
     def changes(self) -> list[int]:

@@ -132,7 +132,8 @@ def erase(  # noqa: PLR0913 - a command has these options
             confirm(_effects(name, search), yes=yes)
             for block, hits in search.deliveries:
                 objects, table = stage_remainders(there, block, hits)
-                dependencies.run(erased(dependencies, name, block.workload, objects, why, table))
+                steps = erased(dependencies, name, block.workload, objects, why, table, searched=search.height)
+                dependencies.run(steps)
             with terminal.working("deleting versions"):
                 settled = dependencies.run(settle(dependencies, name, _table(there, name)))
         open_ones = dict(remaining(dependencies, name))

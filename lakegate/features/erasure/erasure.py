@@ -18,37 +18,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from datetime import datetime, timedelta
 from itertools import chain as joined
 from typing import Any, Final, NamedTuple, Protocol
 
-from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
+from lakegate.base.errors import InputError, NotFound
+from lakegate.base.timestamps import instant_of
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import AnyBlock, Record, deliveries, event_id
-from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, append, record_at_head
+from lakegate.gate.ledger.blocks import AnyBlock, Block, Record, deliveries, event_id
+from lakegate.gate.ledger.commit import append, append_agreed
 from lakegate.gate.ledger.compare_objects import version_in_lake
-from lakegate.gate.ledger.stored_objects import BEGUN, DONE, Left, erasures_of, versions_of
+from lakegate.gate.ledger.stored_objects import BEGUN, DONE, Erasures, Left, erasures_of, versions_of
 from lakegate.gate.ports import Address, ObjectVersion
+from lakegate.transfer.staged_files import Staged
 
 COPIES: Final = re.compile(
     rf"(?:runs/(?:[^/]+/)?(?P<run>[^/]+)/attempt=[0-9]+/{lake_layout.WRITTEN_BY_RUNS}|staging/(?:[^/]+/)?(?P<staged>[^/]+))/"
 )
 """Keys of other copies of a delivery's data, by its workload."""
+IN_FLIGHT: Final = timedelta(hours=1)
+"""How long a typed file may be on its way from its copy to its record."""
 CHANGED: Final = "another erasure changed this delivery meanwhile: repeat the command"
-
-
-class Staged(NamedTuple):
-    """The rest of an object, to replace it."""
-
-    key: str
-    version: str
-    size: int
-    checksum: str
-    """SHA-256, as S3 writes it."""
+ADOPTED_SINCE: Final = "this delivery has typed files since it was searched: repeat the command"
 
 
 class Erasing(NamedTuple):
@@ -98,8 +93,13 @@ def erase(  # noqa: PLR0913, PLR0917 - a delivery, what is erased of it, and why
     objects: tuple[Erasing, ...],
     why: Why,
     table: tuple[ErasingTyped, ...] = (),
+    *,
+    searched: int,
 ) -> Steps[None]:
-    """Steps 1 to 3 for the objects of one delivery. Raises InputError where they changed since they were read, or staged."""
+    """Steps 1 to 3 for the objects of one delivery. Raises InputError where they changed since they were read, or staged.
+
+    `searched`: the height of the last block when they were read. A typed file that came later was not.
+    """
     content: dict[str, Any] = {
         "workload": workload,
         "reason": why.reason,
@@ -109,7 +109,7 @@ def erase(  # noqa: PLR0913, PLR0917 - a delivery, what is erased of it, and why
     }
     if table:
         content["table"] = [_plan_typed(erasing) for erasing in table]
-    event = yield from _begin(dependencies, dataset, content)
+    event = yield from _begin(dependencies, dataset, content, searched)
     yield from resume(dependencies, dataset)
     blocks = dependencies.ledger.blocks(dataset)
     done = next(block for block in blocks if isinstance(block, Record) and block.content.get("erasure") == event)
@@ -131,7 +131,7 @@ def _plan_copy(staged: Staged) -> dict[str, object]:
     return {"staged": staged.key, "version": staged.version, "size": staged.size, "checksum": staged.checksum}
 
 
-def _begin(dependencies: Dependencies, dataset: str, content: Mapping[str, Any]) -> Steps[str]:
+def _begin(dependencies: Dependencies, dataset: str, content: Mapping[str, Any], searched: int) -> Steps[str]:
     """Append the record before, and return its event."""
     objects = _planned(content)
     parts = [
@@ -139,25 +139,22 @@ def _begin(dependencies: Dependencies, dataset: str, content: Mapping[str, Any])
         for each in objects
         for part in (each["key"], each["version"], each["left"]["version"] if each["left"] else "")
     ]
-    event = event_id(BEGUN, content["workload"], *parts)
-    for _ in range(TRIES_OF_COMMIT):
-        blocks = dependencies.ledger.blocks(dataset)
-        record = record_at_head(dependencies, BEGUN, dataset, content, event)
-        if record.height != len(blocks):
-            continue
-        workload = content["workload"]
+    workload = content["workload"]
+    event = event_id(BEGUN, workload, *parts)
+
+    def agree(blocks: tuple[AnyBlock, ...]) -> None:
         own = [delivery for delivery in deliveries(blocks) if delivery.workload == workload]
         if any(delivery.slices is not None for delivery in own):
             raise InputError(
                 f"{workload} was published as slices: their offsets are counted without gaps, so no row can be erased"
             )
-        if any(isinstance(block, Record) and block.event == event for block in blocks):
-            return event
+        if erasures_of(blocks).adopted.get(workload, -1) > searched:
+            raise InputError(ADOPTED_SINCE)
         if not _is_current(blocks, objects):
             raise InputError(CHANGED)
-        with suppress(ConditionFailed):
-            yield from perform(Effect.RECORD, dependencies.ledger.append, record)
-    raise TransactionConflict
+
+    yield from append_agreed(dependencies, BEGUN, dataset, content, event, -1, agree)
+    return event
 
 
 def _planned(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
@@ -178,18 +175,21 @@ def _is_current(blocks: tuple[AnyBlock, ...], objects: Iterable[Mapping[str, Any
 def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
     """Steps 2 and 3 of every erasure that is recorded as begun. Returns how many there were."""
     blocks = dependencies.ledger.blocks(dataset)
-    begun = erasures_of(blocks).unfinished
-    plans = {block.workload: block.plan for block in deliveries(blocks)}
-    for record in begun:
+    erasures = erasures_of(blocks)
+    by_workload = {block.workload: block for block in deliveries(blocks)}
+    for record in erasures.unfinished:
         planned: list[dict[str, Any]] = record.content["objects"]
         workload, objects = record.content["workload"], list[dict[str, Any]]()
-        typed = yield from _publish_typed(dependencies, record.content, plans[workload])
+        block = by_workload[workload]
+        typed = yield from _publish_typed(dependencies, record.content, block.plan)
         for entry in planned:
             if typed is None:
                 objects += [_unchanged(dependencies, entry)]
                 continue
-            tag = stored_objects.tag_of(dependencies, entry["key"], plans[workload], workload)
+            tag = stored_objects.tag_of(dependencies, entry["key"], block.plan, workload)
             objects += [(yield from _replace(dependencies, entry, tag))]
+        for copy in _unrecorded(dependencies, block, erasures, instant_of(record.system_time)):
+            yield from perform(Effect.ERASE, dependencies.objects.delete, _lake(dependencies, copy.key, copy.version))
         content = {
             "erasure": record.event,
             "workload": workload,
@@ -202,7 +202,18 @@ def resume(dependencies: Dependencies, dataset: str) -> Steps[int]:
         for item in filter(None, (member["left"] for member in _planned(record.content))):
             staged = _lake(dependencies, item["staged"], item["version"])
             yield from perform(Effect.ERASE, dependencies.objects.delete, staged)
-    return len(begun)
+    return len(erasures.unfinished)
+
+
+def _unrecorded(dependencies: Dependencies, block: Block, erasures: Erasures, before: datetime) -> list[ObjectVersion]:
+    """Typed files from before a time that no record names: of an adoption that was interrupted, or refused.
+
+    Those from before an erasure began can be recorded no more; others are, a moment after they are copied.
+    """
+    folder = lake_layout.typed_folder(block)
+    known = {*erasures.keys_of(block), *erasures.coming}
+    found = versions_of(dependencies, folder) if folder else ()
+    return [each for each in found if each.key not in known and each.modified < before]
 
 
 def _publish_typed(
@@ -311,6 +322,9 @@ def settle(dependencies: Dependencies, dataset: str, table: TableOfErasure | Non
         erased = {block.workload for block in deliveries(blocks) if any(item.key in left for item in block.objects)}
         copies = joined(versions_of(dependencies, "runs/"), versions_of(dependencies, lake_layout.STAGING))
         versions += [copy for copy in copies if _workload(copy.key) in erased]
+        owners = (block for block in deliveries(blocks) if block.workload in erased)
+        before = dependencies.now - IN_FLIGHT
+        versions += joined.from_iterable(_unrecorded(dependencies, block, erasures, before) for block in owners)
     unused = {block.workload for block in deliveries(blocks)} - {e.content["workload"] for e in erasures.unfinished}
     staged = versions_of(dependencies, lake_layout.erasure_prefix())
     versions += [version for version in staged if version.key.split("/")[1] in unused]

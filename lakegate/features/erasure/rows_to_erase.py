@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import secrets
@@ -17,11 +16,9 @@ import duckdb
 import numpy as np
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
-from lakegate.base.errors import InputError, NotFound
+from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Shape
-from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import literal, text_literal
@@ -31,20 +28,19 @@ from lakegate.engine.read.data_source import LINE, ROW, LocalStore, Share, Sourc
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.rewritten_objects import RecordChange, rewrite_parquet, rewrite_text
-from lakegate.features.erasure.erasure import Erasing, ErasingTyped, Staged, TypedLeft
+from lakegate.features.erasure.erasure import Erasing, ErasingTyped, TypedLeft
 from lakegate.gate import lake_layout
-from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
 from lakegate.gate.delivery.find_deliveries import ALWAYS, NO_VERDICT, SEARCHED_ROWS, Wanted, recent
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, TableFile, deliveries
+from lakegate.gate.ledger.blocks import Block, BlockKind, TableFile, deliveries
 from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
 from lakegate.gate.ports import ObjectVersion
-from lakegate.job.job_storage import Addresses, PinnedObject
+from lakegate.local_check.finished_objects import find_object, opened, why_unread
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.request import StagedPart
-from lakegate.transfer.upload_files import To, read, send
+from lakegate.transfer.staged_files import stage_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,7 +122,7 @@ def without(  # noqa: PLR0913, PLR0917 - an object, how it is read, what is left
 
 def _as_written(plan: Plan, *, is_rejected: bool) -> Plan:
     """The plan of an object: of tables only the declared columns are read; records of a split stand after their reasons."""
-    plan = replace(plan, policy=replace(plan.policy, on_reject=OnReject.FILE), checks=())
+    plan = plan.unjudged
     if not is_rejected:
         return plan
     reasons = PlanField(REASONS, f"c{len(plan.fields)}", LogicalType.STRING)
@@ -262,9 +258,7 @@ def without_typed(  # noqa: PLR0913, PLR0917 - as `without`
 
     Raises InputError where it has other rows than it should, or other ones with the values.
     """
-    plan = replace(
-        plan, storage=Storage(Format.PARQUET), policy=replace(plan.policy, on_reject=OnReject.FILE), checks=()
-    )
+    plan = replace(plan.unjudged, storage=Storage(Format.PARQUET))
     source = open_source(plan, (part,), store)
     found, _ = _matching(plan, source, keys, connection)
     end = rows.begin + rows.rows
@@ -289,8 +283,7 @@ def without_rejected(  # noqa: PLR0913, PLR0917 - as `without`
 
     Its values say nothing: they are masked where a field is classified. Raises InputError where it has other rows than it should.
     """
-    policy = replace(plan.policy, on_reject=OnReject.FILE)
-    plan = replace(plan, fields=(OF_REJECTED,), storage=Storage(Format.PARQUET), policy=policy, checks=())
+    plan = replace(plan.unjudged, fields=(OF_REJECTED,), storage=Storage(Format.PARQUET))
     source, end = open_source(plan, (part,), store), rows.begin + rows.rows
     places = rejected.among_all[(rejected.among_all >= rows.begin) & (rejected.among_all < end)] - rows.begin
     if source.sizes[0] != rows.rows:
@@ -304,9 +297,6 @@ DISAGREE: Final = "its typed files have other rows with these values than what a
 
 
 # ---- Objects with rows to erase ----
-
-
-ENDED: Final = TERMINAL | {State.FAILED, State.GONE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +324,8 @@ class ErasureSearch:
     """Delivery and key of each object that could not be searched, and why."""
     count: int = 0
     """Objects that were looked at."""
+    height: int = -1
+    """Of the last block when the search began."""
 
     @property
     def hits(self) -> list[Hit]:
@@ -345,8 +337,8 @@ def search_objects(
     dependencies: Dependencies, dataset: str, keys: tuple[Key, ...], folder: Path, looked: Callable[[int], None]
 ) -> ErasureSearch:
     """Read every object of a dataset, and write below a folder what is left of those with rows to erase."""
-    search = ErasureSearch()
     blocks = dependencies.ledger.blocks(dataset)
+    search = ErasureSearch(height=len(blocks) - 1)
     erasures = erasures_of(blocks)
     for block in deliveries(blocks):
         typed = block.typed_keys
@@ -356,17 +348,18 @@ def search_objects(
                 continue
             beside = next(arrived[share] for share in SHARES if entry.key.startswith(share))
             try:
-                version = _find_object(dependencies, block, entry, erasures)
+                version = find_object(dependencies, block, entry, erasures)
                 if version is not None:
                     found = _search(dependencies, block, version, keys, folder / f"{search.count}")
                     hits += _hits(version, found, folder / f"{search.count}")
                     beside.found.append(found)
             except (InputError, UnreadableError, duckdb.Error, OSError) as error:
-                search.unsearched.append((block, entry.key, _why(error)))
+                search.unsearched.append((block, entry.key, why_unread(error)))
                 beside.is_searched = False
             search.count += 1
             looked(search.count)
-        for share, stated in ((ACCEPTED, block.table), (stored_objects.FOLDER, block.rejected_table)):
+        accepted = block.table or erasures.table_of(block)
+        for share, stated in ((ACCEPTED, accepted), (stored_objects.FOLDER, block.rejected_table)):
             if stated:
                 beside = arrived[share]
                 hits = _with_typed(dependencies, block, erasures, keys, folder, hits, share, stated, beside, search)
@@ -422,7 +415,7 @@ def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, a
     are_searched, count = arrived.is_searched, total.records if is_rejected else total.readable
     try:
         there = files if are_searched else ()
-        versions = [_find_object(dependencies, block, stored[each.key], erasures) for each in there]
+        versions = [find_object(dependencies, block, stored[each.key], erasures) for each in there]
         if is_rejected and not arrived.found and not any(versions):
             return hits  # all of it has expired
         if are_searched and (None in versions or count != sum(each.rows for each in files)):
@@ -431,7 +424,7 @@ def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, a
         for each, version in zip(there, versions, strict=True) if are_searched else ():
             assert version is not None
             target, rows = folder / f"{search.count}", TypedRows(begin, each.rows)
-            plan, part, store = _opened(dependencies, block, version)
+            plan, (part,), store = opened(dependencies, block, [version])
             if is_rejected:
                 found = without_rejected(plan, part, store, total, rows, target)
             else:
@@ -442,7 +435,7 @@ def _with_typed(  # noqa: PLR0913, PLR0917 - a delivery, what was found of it, a
             search.count += 1
     except (InputError, UnreadableError, duckdb.Error, OSError) as error:
         are_searched = False
-        search.unsearched.append((block, files[0].key, _why(error)))
+        search.unsearched.append((block, files[0].key, why_unread(error)))
     if are_searched:
         return [*hits, *typed]
     return [hit for hit in hits if not hit.key.startswith(share)]
@@ -454,8 +447,8 @@ SHARES: Final = (ACCEPTED, stored_objects.FOLDER)
 
 def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[str, ...]) -> ErasureSearch:
     """All objects of some deliveries, unread. Raises InputError for one that is none of the dataset's."""
-    search = ErasureSearch()
     blocks = dependencies.ledger.blocks(dataset)
+    search = ErasureSearch(height=len(blocks) - 1)
     erasures = erasures_of(blocks)
     for name in workloads:
         named = [delivery for delivery in deliveries(blocks) if delivery.workload.startswith(name)]
@@ -465,7 +458,7 @@ def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[
             )
         typed = {each.key for each in (*erasures.table_of(named[0]), *erasures.rejected_table_of(named[0]))}
         entries = (*erasures.objects_of(named[0]), *erasures.added_to(named[0]))
-        objects = filter(None, (_find_object(dependencies, named[0], entry, erasures) for entry in entries))
+        objects = filter(None, (find_object(dependencies, named[0], entry, erasures) for entry in entries))
         hits = [Hit(entry.key, entry.version, None, None, is_typed=entry.key in typed) for entry in objects]
         search.count += len(hits)
         if hits:
@@ -482,10 +475,10 @@ class Remainders(NamedTuple):
 
 def stage_remainders(there: DeployedStack, block: Block, hits: list[Hit]) -> Remainders:
     """Upload what is left of the objects of a delivery."""
-    lake = there.output("LakeBucket")
     objects, table = list[Erasing](), list[ErasingTyped]()
     for hit in hits:
-        staged = _upload(there, lake, block, hit)
+        key = f"{lake_layout.erasure_prefix(block.workload)}{secrets.token_hex(8)}"
+        staged = None if hit.left is None else stage_file(there, hit.left, key)
         if hit.is_typed:
             rows = (hit.records or 0) - (hit.rows or 0)
             left = staged and TypedLeft(_rest_key(hit.key), rows, staged)
@@ -511,39 +504,10 @@ def remaining(dependencies: Dependencies, dataset: str) -> Iterator[tuple[str, s
     yield from ((identity, str(state)) for identity, state in known.items() if state is not State.GONE)
 
 
-def _find_object(
-    dependencies: Dependencies, block: Block, entry: LedgerObject, erasures: Erasures
-) -> ObjectVersion | None:
-    """The object; None where it expired, or its replay ended, which deleted it."""
-    try:
-        return dependencies.objects.head(dependencies.in_lake(entry.key, entry.version))
-    except NotFound:
-        row = dependencies.workloads.find(replay_id(block.workload))
-        if row is not None and row.state in TERMINAL:
-            return None
-        until = stored_objects.kept_until(dependencies, block, entry.key, erasures)
-        if until is not None and dependencies.now >= until:
-            return None
-        raise InputError(f"{entry.key} is not there any more: lakegate verify {block.chain} --objects") from None
-
-
-def _opened(dependencies: Dependencies, block: Block, version: ObjectVersion) -> tuple[Plan, StagedPart, Addresses]:
-    """The plan of a delivery, and one of its objects to read by it."""
-    row = dependencies.workloads.find(replay_id(block.workload))
-    if row is not None and row.state not in ENDED:
-        raise InputError("it is being judged again: repeat the command when that has ended")
-    if not block.plan:
-        raise InputError("no contract covers it, so nobody knows its columns")
-    plan = Plan.from_bytes(dependencies.plan_at(block.plan, block.workload))
-    uri = f"s3://{version.bucket}/{version.key}"
-    store = Addresses({uri: PinnedObject(version.bucket, version.key, version.size, version.etag, version.version)})
-    return plan, StagedPart(uri, version.size), store
-
-
 def _search(
     dependencies: Dependencies, block: Block, version: ObjectVersion, keys: tuple[Key, ...], target: Path
 ) -> Found:
-    plan, part, store = _opened(dependencies, block, version)
+    plan, (part,), store = opened(dependencies, block, [version])
     is_rejected = block.kind is BlockKind.PUBLISHED and version.key.startswith("quarantine/")
     with database(target.parent) as connection:
         return without(plan, part, store, keys, connection, target, is_rejected=is_rejected)
@@ -553,20 +517,3 @@ def _hits(version: ObjectVersion, found: Found, target: Path) -> Iterator[Hit]:
     if found.erased:
         is_empty = found.erased == found.records
         yield Hit(version.key, version.version, found.records, found.erased, None if is_empty else target)
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, UnreadableError):
-        return f"{error.finding.code}: {error.finding.message}"
-    return str(error) if isinstance(error, InputError) else f"it cannot be read ({type(error).__name__})"
-
-
-def _upload(there: DeployedStack, lake: str, block: Block, hit: Hit) -> Staged | None:
-    if hit.left is None:
-        return None
-    local = read(hit.left)
-    key = f"{lake_layout.erasure_prefix(block.workload)}{secrets.token_hex(8)}"
-    version = send(client("s3"), local, To(lake, key, there.account), lambda _: None)
-    hit.left.unlink()
-    checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
-    return Staged(key, version, local.size, f"sha256:{checksum}")

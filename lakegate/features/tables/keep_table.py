@@ -8,7 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from itertools import zip_longest
+from typing import Final, NamedTuple, Protocol, TypeGuard
 
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError
 from lakegate.base.json_codec import sha256_of
@@ -24,7 +25,7 @@ from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, BlockKind, Record, TableFile, deliveries
 from lakegate.gate.ledger.blocks import digest as digest_of
-from lakegate.gate.ledger.stored_objects import DONE, Erasures, erasures_of
+from lakegate.gate.ledger.stored_objects import ADOPTED, DONE, Erasures, erasures_of
 
 # ---- The port ----
 
@@ -255,7 +256,14 @@ def _changes(
     """The blocks above a height, each with the snapshot that it makes."""
     dependencies = files.dependencies
     state, erasures = not_current_at(dependencies, dataset, height), erasures_of(blocks)
-    for block in blocks:
+    held: list[TableFile] = []
+    for block, above in zip_longest(blocks, blocks[1:]):
+        if _is_adoption(block):
+            held += _adopted(files, block, state, erasures)
+            if above is None or not _is_adoption(above) or len(held) >= MOST_ADOPTED:
+                yield block, _added(block, tuple(held)) if held else None
+                held = []
+            continue
         after = not_current_after(state, (block,)) if is_change(block) else state
         if after is None:
             chain = dependencies.ledger.blocks(dataset)
@@ -268,7 +276,27 @@ def _passed(block: AnyBlock, shown: ShownState) -> TableSnapshot | None:
     """A snapshot without a change, if a table has none for long."""
     if block.height - shown.height < PASSED:
         return None
-    return TableSnapshot(block.chain, block.height, digest_of(block), tuple(_about(block)), ())
+    return _added(block, ())
+
+
+MOST_ADOPTED: Final = 100
+"""Typed files of adoptions that follow each other and are one snapshot: a table keeps a number of snapshots."""
+
+
+def _is_adoption(block: AnyBlock) -> bool:
+    return isinstance(block, Record) and block.kind == ADOPTED
+
+
+def _adopted(files: FilesOfTables, record: AnyBlock, state: NotCurrent, erasures: Erasures) -> tuple[TableFile, ...]:
+    """The files that an adoption brings into the table: none of a delivery that is not current."""
+    assert isinstance(record, Record)
+    height: int = record.content["height"]
+    block = None if height in state else files.dependencies.ledger.block(record.chain, height)
+    return files.of(block, erasures, record.height) if block else ()
+
+
+def _added(block: AnyBlock, added: tuple[TableFile, ...]) -> TableSnapshot:
+    return TableSnapshot(block.chain, block.height, digest_of(block), tuple(_about(block)), added)
 
 
 NO_ERASURES: Final = erasures_of(())
@@ -282,15 +310,23 @@ class FilesOfTables:
     kind: TableKind
     now: str
 
-    def of(self, block: AnyBlock, erasures: Erasures) -> tuple[TableFile, ...]:
-        """The data files of an accepted delivery, as long as they are kept; of any other block none."""
-        if not isinstance(block, Block) or block.kind is not BlockKind.PUBLISHED or self.are_over(self.end_of(block)):
+    def of(self, block: AnyBlock, erasures: Erasures, height: int) -> tuple[TableFile, ...]:
+        """The data files that an accepted delivery has at a height, as long as they are kept; of any other block none."""
+        if not self.has_files(block, erasures, height):
             return ()
         return erasures.table_of(block) if self.kind is TableKind.ACCEPTED else erasures.rejected_table_of(block)
 
-    def listed_of(self, block: AnyBlock, erasures: Erasures) -> tuple[TableFile, ...]:
+    def listed_of(self, block: AnyBlock, erasures: Erasures, height: int) -> tuple[TableFile, ...]:
         """Those and what they were before erasures: a table that does not show these yet lists files of before."""
-        return tuple(dict.fromkeys((*self.of(block, NO_ERASURES), *self.of(block, erasures))))
+        if not self.has_files(block, erasures, height):
+            return ()
+        return tuple(each for each in erasures.typed_ever(block) if self.kind.has(each.key))
+
+    def has_files(self, block: AnyBlock, erasures: Erasures, height: int) -> TypeGuard[Block]:
+        """Whether a block is one of an accepted delivery that has files at a height, or had before erasures."""
+        if not isinstance(block, Block) or block.kind is not BlockKind.PUBLISHED or self.are_over(self.end_of(block)):
+            return False
+        return block.table is not None or erasures.adopted.get(block.workload, height + 1) <= height
 
     def are_over(self, end: str) -> bool:
         """Whether files that leave at a time have left; empty: they never do."""
@@ -369,11 +405,13 @@ def _snapshot(
         return _standing(files, block, tuple(_about(block))) if changes_table(block, files.kind) else None
     ledger, come = files.dependencies.ledger, [block] if block.height not in after else []
     returned = sorted(before.returned(after, block.height - 1))
-    known = erasures_of(ledger.blocks(block.chain)) if returned else erasures
     come += filter(None, (ledger.block(block.chain, height) for height in returned))
-    left = (ledger.block(block.chain, height) for height in sorted(after.returned(before, block.height - 1)))
-    added = tuple(found for each in come for found in files.of(each, known))
-    removed = tuple(found.key for each in left if each is not None for found in files.listed_of(each, known))
+    gone = (ledger.block(block.chain, height) for height in sorted(after.returned(before, block.height - 1)))
+    left = [each for each in gone if isinstance(each, Block)]
+    needs_all = returned or any(each.table is None for each in left)  # adopted below the height that is shown
+    known = erasures_of(ledger.blocks(block.chain)) if needs_all else erasures
+    added = tuple(found for each in come for found in files.of(each, known, block.height))
+    removed = tuple(found.key for each in left for found in files.listed_of(each, known, block.height))
     if not added and not removed:
         return None
     plan = read_plan(files.dependencies.plan_at(block.plan, block.workload)) if isinstance(block, Block) else None
@@ -387,8 +425,9 @@ def _standing(files: FilesOfTables, block: AnyBlock, about: tuple[tuple[str, str
     """All files that are current with a block again, and no snapshots of before that name others than those which stand now."""
     blocks = files.dependencies.ledger.blocks(block.chain)
     erasures = erasures_of(blocks)
-    stand = [each for each in deliveries(blocks) if files.of(each, erasures)]
-    keys = frozenset(found.key for each in stand for found in files.of(each, erasures))
+    top = blocks[-1].height
+    stand = [each for each in deliveries(blocks) if files.of(each, erasures, top)]
+    keys = frozenset(found.key for each in stand for found in files.of(each, erasures, top))
     position = block.chain, block.height, digest_of(block)
     whole = TableSnapshot(*position, about, (), is_whole=True, standing=keys, until=_first(*map(files.end_of, stand)))
     return replace(whole, added=_all_files(files, whole))
@@ -419,7 +458,7 @@ def _all_files(files: FilesOfTables, snapshot: TableSnapshot) -> tuple[TableFile
     blocks = [each for each in known if each.height <= snapshot.height]
     state, erasures = not_current(blocks), erasures_of(known)
     current = (block for block in deliveries(blocks) if block.height not in state)
-    return tuple(found for block in current for found in files.of(block, erasures))
+    return tuple(found for block in current for found in files.of(block, erasures, snapshot.height))
 
 
 def changes_table(block: AnyBlock, kind: TableKind = TableKind.ACCEPTED) -> bool:
@@ -427,7 +466,7 @@ def changes_table(block: AnyBlock, kind: TableKind = TableKind.ACCEPTED) -> bool
 
     Of rejected rows: whether it surely does. What takes out deliveries, or puts them back, usually takes no such rows with them.
     """
-    if isinstance(block, Record) and block.kind == DONE:
+    if isinstance(block, Record) and block.kind in {DONE, ADOPTED}:
         return any(kind.has(each["key"]) for each in block.content.get("table", ()))
     if kind is TableKind.REJECTED:
         return isinstance(block, Block) and bool(block.rejected_table)

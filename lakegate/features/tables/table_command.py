@@ -15,9 +15,10 @@ from lakegate.base.text import plural
 from lakegate.base.timestamps import moment
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
-from lakegate.cli.options import TIMES, DatasetName
+from lakegate.cli.options import TIMES, DatasetName, Yes
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import DATASET_KEY
+from lakegate.features.tables.adopt_deliveries import AdoptedDeliveries, adopt_deliveries
 from lakegate.features.tables.all_tables import has_table
 from lakegate.features.tables.erased_table import table_metadata
 from lakegate.features.tables.keep_table import HEIGHT, TIME, TableKind, changes_table, table_name
@@ -97,13 +98,23 @@ def table(  # noqa: PLR0913 - a command has these options
     height: Annotated[int | None, Option(min=0, help="The table as it was with this block of the ledger.")] = None,
     at: Annotated[datetime | None, Option(formats=TIMES, help="The table as it was at this time (UTC).")] = None,
     rejected: Annotated[bool, Option(help="The table of rows that were rejected alone, with the reasons.")] = False,
-) -> CommandResult[ShownTable]:
+    adopt: Annotated[
+        bool, Option(help="Put deliveries into the table that were accepted before the dataset was one.")
+    ] = False,
+    dry_run: Annotated[bool, Option(help="With --adopt: say what would be adopted, and change nothing.")] = False,
+    yes: Yes = False,
+) -> CommandResult[ShownTable | AdoptedDeliveries]:
     """Print what the table of a dataset shows, and the statement by which Athena, DuckDB, pandas, Spark or Trino reads it.
 
     A dataset has a table where its contract says `publishAs: iceberg` and the stack has a database for tables, and one of its
     rejected rows where the contract says `onReject: rows`, too.
 
+    With --adopt, every accepted delivery without typed files is read again, and written as such. It takes as long as downloading
+    them; repeat it after an interruption, it goes on. The ledger records who did it. Exit code: 3 some could not be read.
+
     Example: lakegate table orders --for athena
+
+    Example: lakegate table orders --adopt --dry-run
 
     Example: lakegate table orders --rejected
     """
@@ -111,6 +122,12 @@ def table(  # noqa: PLR0913 - a command has these options
     name, database = dataset_named(gate, dataset, in_force=True), there.outputs.get("TableDatabase", "")
     if not database:
         raise SetUpError(f"the stack {there.name} keeps no tables: deploy it with TableDatabase=NAME")
+    if adopt:
+        if reader or rejected or height is not None or at:
+            raise InputError("--adopt is about a whole dataset: leave --for, --rejected, --height and --at out")
+        return adopt_deliveries(there, gate, name, dry_run=dry_run, yes=yes)
+    if dry_run or yes:
+        raise InputError("--dry-run and --yes are about --adopt")
     kind = TableKind.REJECTED if rejected else TableKind.ACCEPTED
     if not has_table(gate, name):
         raise InputError(f"{name} is no table: say `publishAs: iceberg` in its contract, and publish a new version")

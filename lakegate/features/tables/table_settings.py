@@ -25,7 +25,11 @@ RESERVED: Final = frozenset(
 
 def misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
     """The fields that no table can have, each with the reason and the remedy."""
-    fields = plan_fields(dataset.fields, with_inner=True)
+    return misfits_of(plan_fields(dataset.fields, with_inner=True), dataset.storage.format)
+
+
+def misfits_of(fields: tuple[PlanField, ...], form: Format) -> Iterator[tuple[str, str]]:
+    """Likewise of planned fields, and the format that is delivered."""
     parts = {field.place: field for field in fields}
     opened = {field.place[:-1] for field in fields if not field.is_column}
     known: dict[str, str] = {}
@@ -35,7 +39,7 @@ def misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
             yield each.name, "every table of Iceberg has a column of this name: rename the field"
         elif same != each.name:
             yield each.name, f"many engines do not tell this name from that of {quote(same)}: rename one of the two"
-        elif each.shape is not Shape.VALUE and dataset.storage.format is Format.CSV:
+        elif each.shape is not Shape.VALUE and form is Format.CSV:
             yield each.name, "a CSV file has no parts of values: declare a text, or say which `format` is delivered"
         elif each.shape is Shape.MAP and not _is_map(each, parts):
             yield each.name, "a map has keys of one plain type, and values of one type: declare both"

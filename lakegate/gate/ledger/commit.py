@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
 from lakegate.base.errors import ConditionFailed, TransactionConflict
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
-from lakegate.gate.ledger.blocks import Head, Record, event_id
+from lakegate.gate.ledger.blocks import AnyBlock, Head, Record, event_id
 from lakegate.gate.ledger.signatures import KEY, fingerprint, key_content
 from lakegate.gate.person_decisions import LONGEST_REASON
 from lakegate.gate.ports import SigningKey, SigningKeys
@@ -57,6 +57,33 @@ def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[s
                 return
             continue
         return
+    raise TransactionConflict
+
+
+def append_agreed(  # noqa: PLR0913, PLR0917 - a record has these parts
+    dependencies: Dependencies,
+    kind: str,
+    chain: str,
+    content: Mapping[str, Any],
+    event: str,
+    seen: int,
+    agree: Callable[[tuple[AnyBlock, ...]], None],
+) -> Steps[None]:
+    """Append a record that depends on its chain, unless its event is recorded already.
+
+    `agree` is called with all blocks above the height `seen`, and raises where they do not allow it: nothing is between them and
+    the record. Raises TransactionConflict likewise.
+    """
+    for _ in range(TRIES_OF_COMMIT):
+        above = dependencies.ledger.blocks(chain, seen)
+        record = record_at_head(dependencies, kind, chain, content, event)
+        if record.height != seen + len(above) + 1:
+            continue
+        if any(isinstance(block, Record) and block.event == event for block in above):
+            return
+        agree(above)
+        with suppress(ConditionFailed):
+            yield from perform(Effect.RECORD, dependencies.ledger.append, record)
     raise TransactionConflict
 
 

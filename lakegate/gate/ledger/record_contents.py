@@ -213,7 +213,7 @@ class ErasedObject:
 
 @dataclass(frozen=True, slots=True)
 class StatedTypedFile:
-    """A typed file that stands for another one of its delivery."""
+    """A typed file that its block does not name: it stands for another one, or was adopted."""
 
     key: NotEmpty
     rows: Started
@@ -250,6 +250,20 @@ class ErasedContent:
     objects: Annotated[tuple[ErasedObject, ...], Bounds(1)]
     table: Annotated[tuple[ErasedTypedFile, ...], Bounds(1)] = omit_default(())
     """Typed files that belong to the delivery no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptionContent:
+    """The content of a record: a delivery that was accepted without typed files has some, for the table of its dataset.
+
+    It is written when each of them is there. They have the accepted rows of the delivery as they are then.
+    """
+
+    workload: NotEmpty
+    height: Exact
+    """Of its block."""
+    table: Annotated[tuple[StatedTypedFile, ...], Bounds(1)] = omit_default(())
+    """In the order of the rows; none of a delivery without rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +360,7 @@ CONTENTS: Final[Mapping[str, RecordContent]] = {
     "erasure": RecordContent(ErasureContent, ("workload", "rows", "reason")),
     "erased": RecordContent(ErasedContent, ("workload", "rows")),
     "restoration": RecordContent(RestorationContent, ("workload", "key")),
+    "adoption": RecordContent(AdoptionContent, ("workload", "height")),
     "key": RecordContent(KeyContent, ("key", "replaces")),
     "revalidation": RecordContent(RevalidationContent, ("height", "rules", "stale")),
     "watermark": RecordContent(WatermarkContent, ("watermark",)),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Typed files are not replaced: a table states size and statistics of the file of a key. What is left of one is another file.
 #
 # A lost object that was put back has one record, `restoration`: the same bytes under a new version.
+#
+# A delivery that was accepted without typed files may get them later: one record, `adoption`, names all of them.
 
 
 BEGUN: Final = "erasure"
@@ -29,7 +31,9 @@ DONE: Final = "erased"
 """The kind of the record after."""
 RESTORED: Final = "restoration"
 """The kind of the record of a lost object that was put back."""
-_KINDS: Final = tuple(f'"kind":"{kind}"'.encode() for kind in (BEGUN, DONE, RESTORED))
+ADOPTED: Final = "adoption"
+"""The kind of the record of the typed files of a delivery that was accepted without them."""
+_KINDS: Final = tuple(f'"kind":"{kind}"'.encode() for kind in (BEGUN, DONE, RESTORED, ADOPTED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Left:
 
 
 class TypedRest(NamedTuple):
-    """What an erasure left of a typed file."""
+    """A typed file that its block does not name: what an erasure left of another one, or one of an adoption."""
 
     file: TableFile
     stored: LedgerObject
@@ -66,7 +70,9 @@ class Erasures:
     height: int
     """Of the last record by which an object has another version; -1 where there is none."""
     typed: Mapping[str, tuple[TypedRest, ...]] = field(default_factory=dict)
-    """By workload: typed files that stand for others, or did until a later erasure."""
+    """By workload: typed files that its block does not name, also those that a later erasure replaced."""
+    adopted: Mapping[str, int] = field(default_factory=dict)
+    """By workload: the height of the record by which a delivery that was accepted without typed files has them."""
 
     def planned(self, key: str) -> tuple[Mapping[str, Any] | None, ...]:
         """The rest of an object after unfinished erasures: size and checksum, or nothing."""
@@ -99,17 +105,21 @@ class Erasures:
         """The typed files of a delivery that its block does not name, as they are now."""
         return self._standing(each.stored for each in self.typed.get(block.workload, ()))
 
+    def typed_ever(self, block: Block) -> tuple[TableFile, ...]:
+        """All typed files that a delivery has, or had."""
+        rests = (each.file for each in self.typed.get(block.workload, ()))
+        return (*(block.table or ()), *(block.rejected_table or ()), *rests)
+
     def table_of(self, block: Block) -> tuple[TableFile, ...]:
         """The typed files of its accepted rows as they are now, in the order of their rows."""
-        return self._files(block, block.table, is_rejected=False)
+        return self._files(block, is_rejected=False)
 
     def rejected_table_of(self, block: Block) -> tuple[TableFile, ...]:
         """Likewise of its rejected rows."""
-        return self._files(block, block.rejected_table, is_rejected=True)
+        return self._files(block, is_rejected=True)
 
-    def _files(self, block: Block, stated: tuple[TableFile, ...] | None, *, is_rejected: bool) -> tuple[TableFile, ...]:
-        rests = (each.file for each in self.typed.get(block.workload, ()))
-        files = (*(stated or ()), *(each for each in rests if each.key.startswith(FOLDER) is is_rejected))
+    def _files(self, block: Block, *, is_rejected: bool) -> tuple[TableFile, ...]:
+        files = (each for each in self.typed_ever(block) if each.key.startswith(FOLDER) is is_rejected)
         standing = (each for each in files if each.key not in self.left or self.left[each.key].current is not None)
         return tuple(sorted(standing, key=lambda each: each.key))
 
@@ -129,10 +139,11 @@ class Erasures:
 
 
 def erasures_of(blocks: Iterable[AnyBlock]) -> Erasures:
-    """The erasures that a chain records, given its blocks from height 0."""
+    """The erasures, restorations and adoptions that a chain records, given its blocks from height 0."""
     begun: dict[str, Record] = {}
     left: dict[str, Left] = {}
     typed: dict[str, tuple[TypedRest, ...]] = {}
+    adopted: dict[str, int] = {}
     height = -1
     for block in blocks:
         if not isinstance(block, Record):
@@ -152,7 +163,10 @@ def erasures_of(blocks: Iterable[AnyBlock]) -> Erasures:
         elif block.kind == RESTORED:
             left[block.content["key"]] = _restored(block, left.get(block.content["key"]))
             height = block.height
-    return Erasures(left, tuple(begun.values()), height, typed)
+        elif block.kind == ADOPTED:
+            typed[block.content["workload"]] = tuple(map(_rest, _typed(block)))
+            adopted[block.content["workload"]] = block.height
+    return Erasures(left, tuple(begun.values()), height, typed, adopted)
 
 
 def is_recorded(text: bytes) -> bool:
@@ -173,7 +187,7 @@ def _replaced(begun: Record | None) -> dict[str, str]:
 
 
 def _typed(record: Record) -> tuple[Mapping[str, Any], ...]:
-    """The typed files of a record of an erasure."""
+    """The typed files of a record of an erasure, or of an adoption."""
     return tuple(record.content.get("table", ()))
 
 

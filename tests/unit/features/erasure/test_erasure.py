@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 
 from lakegate.base.errors import ConditionFailed, InputError, TransactionConflict
-from lakegate.features.erasure.erasure import Erasing, Staged, Why, erase, resume, settle
+from lakegate.features.erasure.erasure import Erasing, Why, erase, resume, settle
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import job_request
 from lakegate.gate.delivery.delivery_row import Referred
 from lakegate.gate.delivery.transition import DeliveryTurn
+from lakegate.gate.effects import Steps
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, append
 from lakegate.gate.ledger.compare_objects import Damage
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
+from lakegate.transfer.staged_files import Staged
 from tests.simulation.environment import LAKE, LINE, Environment
 from tests.simulation.promises import manifest_deliveries
 from tests.unit.gate.ledger.test_compare_objects import finished, found
@@ -44,7 +46,7 @@ def erasing(env: Environment, body: bytes | None = b"good:", rows: int | None = 
 
 def begun(env: Environment, *objects: Erasing, effects: int = 1) -> None:
     """An erasure of the first delivery that stops after some effects."""
-    steps = erase(env.dependencies, LINE, block_of(env).workload, objects, WHY)
+    steps = erases(env, block_of(env), *objects)
     call = next(steps)
     for _ in range(effects - 1):
         call = steps.send(call.do())
@@ -52,8 +54,14 @@ def begun(env: Environment, *objects: Erasing, effects: int = 1) -> None:
     steps.close()
 
 
+def erases(env: Environment, block: Block, *objects: Erasing) -> Steps[None]:
+    """Of objects that were searched just now."""
+    height = env.dependencies.ledger.head(LINE).height
+    return erase(env.dependencies, LINE, block.workload, objects, WHY, searched=height)
+
+
 def erased(env: Environment, *objects: Erasing, number: int = 0) -> None:
-    drive(env.dependencies, erase(env.dependencies, LINE, block_of(env, number).workload, objects, WHY))
+    drive(env.dependencies, erases(env, block_of(env, number), *objects))
 
 
 def settled(env: Environment) -> int:
@@ -184,7 +192,7 @@ def test_a_block_that_is_appended_while_the_chain_is_read_is_read_too(monkeypatc
     planned = erasing(env)
     answers = iter([()])  # before the block of the delivery was there
     monkeypatch.setattr(type(ledger), "blocks", lambda _, *where: next(answers, blocks(*where)))
-    drive(env.dependencies, erase(env.dependencies, LINE, workload, (planned,), WHY))
+    drive(env.dependencies, erase(env.dependencies, LINE, workload, (planned,), WHY, searched=0))
 
     assert erasures_of(blocks(LINE)).left.keys() == {planned.key}
 
@@ -193,7 +201,7 @@ def test_a_repeated_answer_records_once() -> None:
     """A record that was appended without an answer is recognised by its event."""
     env = finished(b"good:1")
     planned = erasing(env)
-    steps = erase(env.dependencies, LINE, block_of(env).workload, (planned,), WHY)
+    steps = erases(env, block_of(env), planned)
     call = next(steps)
     call.do()
     call = steps.throw(ConditionFailed("head", "event"))
@@ -240,7 +248,7 @@ def test_an_unfinished_erasure_of_a_whole_object_is_told_from_tampering() -> Non
     begun(env, planned)
     assert [each[0] for each in found(env)] == [Damage.UNERASED]
 
-    drive(env.dependencies, erase(env.dependencies, LINE, block_of(env).workload, (planned,), WHY))
+    erased(env, planned)
     assert [each[0] for each in found(env)] == [Damage.UNERASED]
     settled(env)
     assert found(env) == []

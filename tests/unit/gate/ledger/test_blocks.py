@@ -377,6 +377,7 @@ ABSENT_IF_EMPTY = {
     "lifecycle": {"parents"},
     "erasure": {"table"},
     "erased": {"table"},
+    "adoption": {"table"},
     "approval": {"workflow_state"},
     "decline": {"workflow_state"},
 }
@@ -387,7 +388,7 @@ ABSENT_IF_EMPTY = {
     ("kind", "member", "empty"),
     [
         *(("publication", "inherited_from", ""), ("lifecycle", "parents", [])),
-        *(("erasure", "table", []), ("erased", "table", [])),
+        *(("erasure", "table", []), ("erased", "table", []), ("adoption", "table", [])),
         *(("approval", "workflow_state", ""), ("decline", "workflow_state", "")),
     ],
 )
