@@ -1,7 +1,8 @@
-"""`lakegate.read` with the rights of a reader alone, as another implementation of IAM decides about each call."""
+"""`lakegate.read` and `get --as` with the rights of a reader alone: another implementation of IAM decides about each call."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,12 +57,16 @@ def asked_by(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     return asked
 
 
-def test_a_reader_reads_a_dataset_and_no_other_contract_s(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("form", ["", "parquet", "duckdb"])
+def test_a_reader_reads_a_dataset_and_no_other_contract_s(
+    form: str, lakegate: Lakegate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By its whole name, with the plan of each delivery; the same calls are denied to the reader of another contract."""
     lakegate.routed()
     lakegate.delivered()
     asked = asked_by(monkeypatch)
-    rows = api.read("shop/orders_v1")
+    words = ("get", "shop/orders_v1", str(tmp_path / "rows"), "--as", form)
+    count = lakegate.json(*words)["files"][0]["rows"] if form else len(api.read("shop/orders_v1"))
     reader, other = (
         Stack.read(ROOT / "tenant.yaml", Prefix="orders/", Contract=contract).resources("AWS::IAM::ManagedPolicy")
         for contract in ("shop", "shop-eu")
@@ -69,7 +74,7 @@ def test_a_reader_reads_a_dataset_and_no_other_contract_s(lakegate: Lakegate, mo
     plans = [call for call in asked if "/plans/" in call.resource]
     denied = [call for call in asked if call.action != "cloudformation:DescribeStacks" and call not in plans]
 
-    assert len(rows) == 4
+    assert count == 4
     assert len(plans) == 1
     assert allowed([reader["ReaderPolicy"]["PolicyDocument"]], asked) == [True] * len(asked)
     assert allowed([other["ReaderPolicy"]["PolicyDocument"]], denied) == [False] * len(denied)
@@ -110,6 +115,6 @@ def test_rejected_rows_of_a_table_are_read_by_owners_and_by_who_keeps_it() -> No
     assert allowed([held["ReaderPolicy"]["PolicyDocument"]], accepted + rejected) == [True, True, False, False]
     assert allowed([held["OwnerPolicy"]["PolicyDocument"]], accepted + rejected) == [False, False, True, True]
     (keeps,) = [each["PolicyDocument"] for each in own["Policies"]]
-    bucket = next(each["Resource"] for each in keeps["Statement"] if each["Sid"] == "TellAbsentFromForbidden")
+    (bucket,) = next(each["Resource"] for each in keeps["Statement"] if each["Sid"] == "TellAbsentFromForbidden")
     calls = [each._replace(resource=each.resource.replace(lake, bucket)) for each in (*rejected, *writes, *never)]
     assert allowed([keeps], calls) == [True] * 4 + [False] * 2

@@ -184,6 +184,7 @@ INTERNAL = {
         "Bound",
         "Effect",
         "ReadingProgram",
+        "RowsForm",
         "TableKind",
         "BlockKind",
         "JobState",
