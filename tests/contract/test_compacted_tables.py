@@ -15,6 +15,7 @@ from pyiceberg.table.snapshots import Operation
 from lakegate.base.errors import ConditionFailed
 from lakegate.features.tables.compact_table import MergedFile
 from lakegate.features.tables.keep_table import FilesRewritten, ShownState
+from lakegate.features.tables.merged_files import PARTS
 from lakegate.features.tables.table_description import COMPACTED
 from lakegate.gate.ledger.blocks import TableFile
 from tests.contract.test_tables import (
@@ -296,6 +297,27 @@ def test_a_table_whose_merged_file_was_deleted_lists_its_typed_files_again(icebe
     iceberg.tables.commit(snapshot(4, *files[1:], is_whole=True), state(iceberg))
 
     assert iceberg.read() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "stated", [None, {}, {PARTS: "not JSON"}, {PARTS: "[1]"}, {PARTS: '{"f0": 1}'}, {PARTS: "[" * 10_000}]
+)
+def test_a_file_of_another_program_with_such_a_name_is_one_of_another_program(
+    iceberg: OnIceberg, stated: dict[str, str] | None
+) -> None:
+    """It is not put together with others, stops no compaction, and is listed anew where one of its deliveries leaves."""
+    files, _ = filled(iceberg)
+    iceberg.rewrite(f"of-4-files-{'0' * 32}", stated)
+    for height in (4, 5):
+        iceberg.tables.commit(
+            described(height, iceberg.write(f"f{height}", height), (COMPACTED, "true")), state(iceberg)
+        )
+    before = parts(iceberg)
+    compacted(iceberg, 0, 1)
+
+    assert (before, parts(iceberg), iceberg.read()) == ([1, 1], [2], [0, 1, 2, 3, 4, 5])
+    with pytest.raises(FilesRewritten):
+        iceberg.tables.commit(snapshot(6, removed=(files[1].key,)), state(iceberg))
 
 
 def test_a_file_without_a_snapshot_is_not_of_the_table(iceberg: OnIceberg) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -119,12 +120,12 @@ class OnIceberg:
     def name(self) -> tuple[str, str]:
         return "accepted", table_name(DATASET)
 
-    def rewrite(self) -> None:
-        """As a compaction of Spark or Glue does: pyiceberg has none."""
+    def rewrite(self, name: str = "rewritten", stated: Mapping[str, str] | None = None) -> None:
+        """As a compaction of Spark or Glue does: pyiceberg has none. `stated`: in the footer of its file."""
         table = self.catalog.load_table(self.name)
-        target = self.folder / "tables" / DATASET / "data" / "rewritten.parquet"
-        target.parent.mkdir()
-        pq.write_table(table.scan().to_arrow(), target)
+        target = self.folder / "tables" / DATASET / "data" / f"{name}.parquet"
+        target.parent.mkdir(exist_ok=True)
+        pq.write_table(table.scan().to_arrow().replace_schema_metadata(stated), target)
         transaction = table.transaction()
         with transaction.update_snapshot().overwrite() as files:
             for each in table.scan().plan_files():

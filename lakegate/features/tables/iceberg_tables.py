@@ -153,8 +153,9 @@ class IcebergTables:
         with catalog_errors():
             merged = self._merged_files(table)
             listed = sorted(_entries(table), key=lambda each: (each.sequence_number or 0, each.data_file.file_path))
-            files = ((each.data_file.file_path, each.data_file.file_size_in_bytes) for each in listed)
-            return tuple(ListedFile(*each, count) for each in files if (count := merged.count(each[0])))
+            files = [(each.data_file.file_path, each.data_file.file_size_in_bytes) for each in listed]
+            counts = merged.counts([address for address, _ in files])
+            return tuple(ListedFile(*each, count) for each, count in zip(files, counts, strict=True) if count)
 
     def merge(self, dataset: str, group: Sequence[ListedFile]) -> MergedFile:
         with catalog_errors():

@@ -21,7 +21,7 @@ from lakegate.engine.row_groups import row_groups
 from lakegate.features.tables.compact_table import ListedFile, MergedFile
 
 if TYPE_CHECKING:
-    from pyiceberg.io import FileIO
+    from pyiceberg.io import FileIO, InputStream
     from pyiceberg.table import Table
 
 T = TypeVar("T")
@@ -45,12 +45,10 @@ class MergedFiles:
     known: dict[str, frozenset[str]] = field(default_factory=dict)
     """By address what was read; nothing of a file that is not there."""
 
-    def count(self, address: str) -> int:
-        """The number of typed files that a file was made of; 0 where another program wrote it."""
-        if not self._is_below(address):
-            return 1
-        found = NAME.fullmatch(address, len(self.folder))
-        return int(found[1]) if found else 0
+    def counts(self, addresses: Sequence[str]) -> list[int]:
+        """The number of typed files that each file was made of; 0 of one that another program wrote, whatever its name is."""
+        inside = self.parts(addresses)
+        return [len(inside.get(each, ())) if self._is_below(each) else 1 for each in addresses]
 
     def parts(self, addresses: Iterable[str]) -> Mapping[str, frozenset[str]]:
         """By address, of those that are such files and there, the addresses of the typed files that they were made of."""
@@ -87,9 +85,17 @@ class MergedFiles:
 
     def _read(self, address: str) -> frozenset[str]:
         with suppress(FileNotFoundError), self.io.new_input(address).open() as stream:
-            stated = pq.read_metadata(stream).metadata[PARTS.encode()]
-            return frozenset(f"{self.lake}/{key}" for key in json.loads(stated))
+            return frozenset(f"{self.lake}/{key}" for key in _stated(stream))
         return frozenset()
+
+
+def _stated(stream: InputStream) -> list[str]:
+    """The keys in the footer of a file; none of one that another program wrote under such a name."""
+    try:
+        keys = json.loads((pq.read_metadata(stream).metadata or {})[PARTS.encode()])
+    except (pa.ArrowInvalid, KeyError, ValueError, RecursionError):
+        return []
+    return keys if isinstance(keys, list) and all(isinstance(each, str) for each in keys) else []
 
 
 def at_once(read: Callable[[str], T], addresses: Sequence[str]) -> list[T]:
