@@ -34,7 +34,7 @@ from lakegate.gate.delivery.find_deliveries import ALWAYS, NO_VERDICT, SEARCHED_
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import Block, BlockKind, TableFile, deliveries
+from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, TableFile, deliveries
 from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
 from lakegate.gate.ports import ObjectVersion
 from lakegate.local_check.finished_objects import find_object, opened, why_unread
@@ -458,12 +458,19 @@ def whole_deliveries(dependencies: Dependencies, dataset: str, workloads: tuple[
             )
         typed = {each.key for each in (*erasures.table_of(named[0]), *erasures.rejected_table_of(named[0]))}
         entries = (*erasures.objects_of(named[0]), *erasures.added_to(named[0]))
-        objects = filter(None, (find_object(dependencies, named[0], entry, erasures) for entry in entries))
+        objects = [entry for entry in entries if not _has_ended(dependencies, named[0], entry, erasures)]
         hits = [Hit(entry.key, entry.version, None, None, is_typed=entry.key in typed) for entry in objects]
         search.count += len(hits)
         if hits:
             search.deliveries.append((named[0], hits))
     return search
+
+
+def _has_ended(dependencies: Dependencies, block: Block, entry: LedgerObject, erasures: Erasures) -> bool:
+    """Whether an object is not kept any longer. One that is lost is: what else is under its key is deleted, too."""
+    with suppress(InputError):
+        return find_object(dependencies, block, entry, erasures) is None
+    return False
 
 
 class Remainders(NamedTuple):

@@ -299,3 +299,21 @@ def test_rejected_rows_that_do_not_agree_are_not_changed(split: Lakegate) -> Non
     assert (typed(split), len(quarantined(split))) == ([[("a", 1)]], 3)
     split.ok("erase", "orders", "--delivery", block_of(split).workload[:12], "--reason", "t", "--yes")
     assert (rejected_records(split), quarantined(split), typed(split)) == ([], [], [])
+
+
+def test_rejected_records_stay_where_their_typed_files_are_gone(split: Lakegate) -> None:
+    """What cannot leave both leaves none of the two, and is named; accepted rows are erased, and whole the delivery is."""
+    deliver_split(split)
+    lost = [each for each in block_of(split).objects if "/_table/rejected-" in each.key]
+    for each in lost:
+        split.clients["s3"].delete_object(Bucket=LAKE, Key=each.key, VersionId=each.version)
+    refused = split("erase", "orders", "--where-key", "id=b", "--reason", "t", "--yes")
+    (csv,) = [body for name, body in quarantined(split) if name.endswith(".csv")]
+
+    assert (refused.exit_code, len(lost)) == (3, 2)
+    assert f"not searched: {lost[0].key}: {lost[0].key} is not there any more" in refused.stdout
+    assert (typed(split), arrived(split)) == ([[("a", 1)]], "a,1\n")
+    assert [line for line in BAD if line in csv] == list(BAD)
+    split.ok("erase", "orders", "--delivery", block_of(split).workload[:12], "--reason", "t", "--yes")
+    assert (quarantined(split), typed(split)) == ([], [])
+    assert split.json("verify", "orders", "--objects")["intact"]
