@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lakegate.contract.delivery_policy import OnReject
+from lakegate.engine.measure.chunk_queries import ChunkQueries
 from lakegate.engine.read.data_source import ROW, Source
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.plan.plan import Plan
@@ -46,12 +47,13 @@ class RowsOfFile:
 
     def tables(self, columns: TypedColumns, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         """The rows as typed columns."""
+        queries = ChunkQueries(connection)
         for number, lines in self.lines:
             share = columns.source.shares[number]
             for chunk in columns.source.chunks(share) if len(lines) else ():
                 accepted = np.isin(chunk.records.column(ROW).to_numpy(), lines, assume_unique=True)
                 if accepted.any():
-                    yield columns.table(chunk, connection).filter(pa.array(accepted))
+                    yield columns.table(chunk, queries).filter(pa.array(accepted))
 
 
 @dataclass(frozen=True, slots=True)

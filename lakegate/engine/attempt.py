@@ -27,7 +27,8 @@ from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
 from lakegate.engine.measure.delivered_period import delivered_period, period_column
 from lakegate.engine.measure.metric_values import event_time
-from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
+from lakegate.engine.measure.partial_results import LevelCounts, Partial
+from lakegate.engine.measure.share_evaluation import Evaluation
 from lakegate.engine.read.data_source import Level, Source, Store
 from lakegate.engine.read.open_delivery import account_for, open_source
 from lakegate.engine.rejected_rows import Rejected

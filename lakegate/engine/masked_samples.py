@@ -21,7 +21,7 @@ from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.predicate_sql import FIELDS_OF_QUERY, SOURCE, Program, Programs
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
-from lakegate.engine.measure.share_evaluation import Bit, Partial
+from lakegate.engine.measure.partial_results import Bit, Partial
 from lakegate.engine.read.data_source import AT, LINE, ROW, Level, Source, of_object
 from lakegate.engine.read.json_rows import OBJECT
 from lakegate.engine.read.json_rows import Place as json_Place

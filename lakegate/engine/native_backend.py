@@ -10,9 +10,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -29,11 +31,13 @@ from lakegate.engine.duckdb_queries import (
     run_queries,
     use_rows,
 )
-from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
+from lakegate.engine.evaluate.predicate_sql import SOURCE, Program, Programs, program
 from lakegate.engine.evaluate.typed_values import sql_type
-from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, find_shared, sharing
+from lakegate.engine.measure.chunk_queries import ChunkQueries
+from lakegate.engine.measure.duckdb_tables import RECORDS, append, create, database, find_shared, sharing
 from lakegate.engine.measure.metric_values import NativeMetrics
-from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
+from lakegate.engine.measure.partial_results import LevelCounts, Partial
+from lakegate.engine.measure.share_evaluation import Evaluation
 from lakegate.engine.read.data_source import Level, Source, Store
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.plan.check import Check, Keys, Query, QueryColumn
@@ -129,8 +133,12 @@ class Process:
             create(self.connection, each)
         numbers = range(len(evaluation.source.shares))
         reading = ReadProgress(sum(evaluation.source.sizes), sum(part.size for part in self.request.parts), self.read)
-        with ThreadPoolExecutor(max(1, min(len(numbers), os.cpu_count() or 1))) as pool:
-            found = [pool.submit(self._share, evaluation, number, reading) for number in numbers]
+        threads = max(1, min(len(numbers), os.cpu_count() or 1))
+        with ExitStack() as cursors, ThreadPoolExecutor(threads) as pool:
+            free = SimpleQueue[ChunkQueries]()
+            for _ in range(threads):
+                free.put(ChunkQueries(cursors.enter_context(self.connection.cursor())))
+            found = [pool.submit(self._share, evaluation, number, reading, free) for number in numbers]
             try:
                 return [each.result() for each in found]
             except BaseException:
@@ -139,9 +147,14 @@ class Process:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _share(self, evaluation: Evaluation, number: int, reading: ReadProgress) -> Partial:
-        with self.connection.cursor() as cursor:
-            return evaluation.share(number, cursor, partial(append, cursor), reading.add)
+    def _share(
+        self, evaluation: Evaluation, number: int, reading: ReadProgress, free: SimpleQueue[ChunkQueries]
+    ) -> Partial:
+        queries = free.get()
+        try:
+            return evaluation.share(number, queries, partial(append, queries), reading.add)
+        finally:
+            free.put(queries)
 
     def measure(
         self, programs: Programs, counts: Mapping[Level, LevelCounts], _: list[Partial]
@@ -211,6 +224,7 @@ class Process:
         name = f"accepted{number}"
         described = ", ".join(f"c{at} {sql_type(each)}" for at, each in enumerate(columns))
         self.connection.execute(f"CREATE TABLE {name} ({described or 'c0 INTEGER'})")
+        queries = ChunkQueries(self.connection)
         for plan, source in accepted_sources(reference, self.store):
             known = plan.columns_by_path
             own = program(plan, (), (), [known[column.field].name for column in columns if column.field in known])
@@ -221,10 +235,9 @@ class Process:
                     for column in columns
                 )
                 values = ", ".join(found) or "0"
-                self.connection.register(BITS, bits)
-                self.connection.execute(f"INSERT INTO {name} SELECT {values} FROM {BITS}")  # noqa: S608 - generated names
+                queries.run(bits, f"INSERT INTO {name} SELECT {values} FROM {SOURCE}")  # noqa: S608 - generated names
 
             evaluation = Evaluation(plan, source, {(): own}, samples=0)
             for share in range(len(source.shares)):
-                evaluation.share(share, self.connection, keep)
+                evaluation.share(share, queries, keep)
         return name

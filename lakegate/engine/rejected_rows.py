@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from lakegate.engine.evaluate.predicate_sql import Programs
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
-from lakegate.engine.measure.share_evaluation import Bit, Broken, Partial
+from lakegate.engine.measure.partial_results import Bit, Broken, Partial
 from lakegate.engine.read.data_source import ROW, Source
 from lakegate.plan.check import Check, keys_of
 from lakegate.plan.metrics import Metric

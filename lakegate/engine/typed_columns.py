@@ -18,6 +18,7 @@ from lakegate.contract.field_paths import ELEMENTS, member_step
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.engine.evaluate.predicate_sql import SOURCE
 from lakegate.engine.evaluate.typed_values import value_name
+from lakegate.engine.measure.chunk_queries import ChunkQueries
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.csv import CsvSource
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Level, Source
@@ -25,7 +26,6 @@ from lakegate.engine.read.json import JsonSource
 from lakegate.plan.plan import OF_MAPS, Plan, PlanField
 
 if TYPE_CHECKING:
-    import duckdb
     from numpy.typing import NDArray
 
 # A text that is no value of its field's type is null: only a contract that tolerates it lets it through. Times and timestamps
@@ -110,18 +110,19 @@ class TypedColumns(PlanColumns):
 
     source: Source
 
-    def table(self, chunk: Chunk, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    def table(self, chunk: Chunk, queries: ChunkQueries) -> pa.Table:
         """All records of a chunk."""
         levels = {(): chunk.records, **chunk.levels}
-        values = {level: self._values(level, levels[level], connection) for level in self._queries}
+        values = {level: self._values(level, levels[level], queries) for level in self._queries}
         return pa.table([_array(column, self, values) for column in self.plan.columns], schema=self.schema)
 
     def tables(self, folder: Path) -> Iterator[pa.Table]:
         """All records of the delivery; DuckDB spills to the folder."""
         with database(folder) as connection:
+            queries = ChunkQueries(connection)
             for share in self.source.shares:
                 for chunk in self.source.chunks(share):
-                    yield self.table(chunk, connection)
+                    yield self.table(chunk, queries)
 
     @cached_property
     def _queries(self) -> dict[Level, str]:
@@ -142,13 +143,12 @@ class TypedColumns(PlanColumns):
             value = self.plain(field.type)[1].format(value)
         return f"{value} AS {value_name(field.alias)}"
 
-    def _values(self, level: Level, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Array]:
+    def _values(self, level: Level, table: pa.Table, queries: ChunkQueries) -> Mapping[str, pa.Array]:
         if not table.num_rows:
             own = [field for field in self.plan.fields if field.level == level]
             kinds = {value_name(field.alias): self.kind(field) for field in own}
             return {name: pa.array([], kind) for name, kind in {ROW: pa.int64(), AT: pa.string(), **kinds}.items()}
-        connection.register(SOURCE, table)
-        found = connection.sql(self._queries[level]).to_arrow_table()
+        found = queries.table(table, self._queries[level])
         return {name: in_one_array(found.column(name)) for name in found.column_names}
 
     def value(self, field: PlanField, values: pa.Array) -> pa.Array:

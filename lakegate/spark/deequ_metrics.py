@@ -21,7 +21,7 @@ from lakegate.engine.evaluate.predicate_sql import KEY_METRICS, NUMBER_METRICS, 
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.duckdb_tables import identity
 from lakegate.engine.measure.metric_values import AGGREGATES, Aggregate, LevelMetrics, micros
-from lakegate.engine.measure.share_evaluation import LevelCounts, Moments, Partial
+from lakegate.engine.measure.partial_results import LevelCounts, Moments, Partial
 from lakegate.plan.check import Check, Keys, Tier, keys_of
 from lakegate.plan.check_numbers import tier_holds
 from lakegate.plan.result import Measured, Measurement

@@ -18,7 +18,8 @@ from pyspark.sql import SparkSession
 from lakegate.engine.attempt import MAX_SAMPLES, Attempt, Part, Workspace, Written
 from lakegate.engine.evaluate.predicate_sql import Program, Programs
 from lakegate.engine.measure.duckdb_tables import database, identity
-from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
+from lakegate.engine.measure.partial_results import LevelCounts, Partial
+from lakegate.engine.measure.share_evaluation import Evaluation
 from lakegate.engine.read.data_source import AT, Level, Source
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.job.job_storage import ANYWHERE, Addresses, read_request, versions_of, write

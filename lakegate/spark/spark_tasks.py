@@ -27,8 +27,10 @@ from lakegate.contract.logical_types import PRECISION
 from lakegate.engine.attempt import Part, Workspace, Written
 from lakegate.engine.evaluate.predicate_sql import Program
 from lakegate.engine.evaluate.typed_values import exact_type, sql_type
+from lakegate.engine.measure.chunk_queries import ChunkQueries
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS, database, is_stored, table_columns
-from lakegate.engine.measure.share_evaluation import Evaluation, Partial
+from lakegate.engine.measure.partial_results import Partial
+from lakegate.engine.measure.share_evaluation import Evaluation
 from lakegate.engine.read.data_source import ROW, Level
 from lakegate.job.job_storage import ANYWHERE, keep
 from lakegate.plan.check import QueryColumn
@@ -126,6 +128,7 @@ def _evaluating(
             tempfile.TemporaryDirectory(prefix="lakegate-") as folder,
             database(Path(folder), TASK_MEMORY) as connection,
         ):
+            queries = ChunkQueries(connection)
             for number in (each for batch in batches for each in batch.column(0).to_pylist()):
                 kept: list[pa.RecordBatch] = []
 
@@ -135,7 +138,7 @@ def _evaluating(
 
                 finding: Partial | Unreadable
                 try:
-                    finding = partial = evaluation.share(number, connection, keep)
+                    finding = partial = evaluation.share(number, queries, keep)
                     now = time.process_time()
                     partial.cpu_seconds, began = now - began, now
                 except UnreadableError as error:

@@ -89,7 +89,7 @@ def differences(case: Case, engine: Engine, folder: Path) -> list[str]:
     for name in ("native", "spark", "function"):
         (folder / name).mkdir(parents=True)
     ours = native(case, folder / "native")
-    theirs = _different("", ours, by(engine, case, folder / "spark"))
+    theirs = different("", ours, by(engine, case, folder / "spark"))
     return [*theirs, *_different_by_function(case, ours, folder / "function")]
 
 
@@ -105,7 +105,7 @@ def _different_by_function(case: Case, ours: Answer, folder: Path) -> Iterator[s
         if found.does_not_fit != "rows" or ours.accepted is None:
             yield f".function: {found.does_not_fit} does not fit"
         return
-    yield from _different(".function", replace(ours, accepted=None, rejected=None), _answer(case.plan, found))
+    yield from different(".function", replace(ours, accepted=None, rejected=None), _answer(case.plan, found))
 
 
 def _answer(plan: Plan, result: Result) -> Answer:
@@ -122,13 +122,13 @@ def _answer(plan: Plan, result: Result) -> Answer:
     return Answer(same, judgement.verdict.value, statuses)
 
 
-def _different(path: str, ours: object, theirs: object) -> Iterator[str]:
+def different(path: str, ours: object, theirs: object) -> Iterator[str]:
     if is_dataclass(ours) and type(ours) is type(theirs):
         for each in fields(ours):
-            yield from _different(f"{path}.{each.name}", getattr(ours, each.name), getattr(theirs, each.name))
+            yield from different(f"{path}.{each.name}", getattr(ours, each.name), getattr(theirs, each.name))
     elif isinstance(ours, tuple) and isinstance(theirs, tuple) and len(ours) == len(theirs):
         for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-            yield from _different(f"{path}[{at}]", one, other)
+            yield from different(f"{path}[{at}]", one, other)
     elif isinstance(ours, float) and isinstance(theirs, float):
         if not isclose(ours, theirs, rel_tol=NEAR):
             yield f"{path}: native {ours!r}, spark {theirs!r}"

@@ -19,11 +19,12 @@ from lakegate.engine import masked_samples
 from lakegate.engine.evaluate import predicate_sql
 from lakegate.engine.evaluate.predicate_sql import Program
 from lakegate.engine.measure import share_evaluation
+from lakegate.engine.read import data_source
 from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.written import STORAGES, written
 from tests.engine.test_sameness import document
 
-ROWS = share_evaluation.LOOKED_AT + 1000
+ROWS = data_source.LOOKED_AT + 1000
 NAMES = ("Ana", "João", "x", "", "NULL", "a b", "Ann", None)
 DAYS = (dt.date(2020, 2, 29), dt.date(1, 1, 1), dt.date(9999, 12, 31), None)
 SHARES = (0.0, -0.0, 0.5, -1.25, 1e-7, None)
@@ -50,7 +51,7 @@ def columns(seed: int) -> dict[str, list[Any]]:
     chance = random.Random(seed)
     found: dict[str, list[Any]] = {"number": list(range(ROWS))}
     found["name"] = chance.choices(NAMES, k=ROWS)
-    found["other"] = ["Ana"] * share_evaluation.LOOKED_AT + [f"{chance.choice('Aé')}{at}" for at in range(1000)]
+    found["other"] = ["Ana"] * data_source.LOOKED_AT + [f"{chance.choice('Aé')}{at}" for at in range(1000)]
     found["day"], found["share"] = chance.choices(DAYS, k=ROWS), chance.choices(SHARES, k=ROWS)
     return found
 
@@ -72,7 +73,7 @@ def test_a_search_in_distinct_values_changes_nothing(
 
     monkeypatch.setattr("lakegate.engine.measure.share_evaluation.with_searches", watched)
     distinct = judge_files(plan, content)
-    monkeypatch.setattr(share_evaluation, "LOOKED_AT", 2 * ROWS)
+    monkeypatch.setattr(data_source, "LOOKED_AT", 2 * ROWS)
     every = judge_files(plan, content)
 
     assert document(distinct.result) == document(every.result)

@@ -333,42 +333,50 @@ class Program:
         """
         if len(self.reads) <= FIELDS_OF_QUERY:
             return (self,)
-        outputs: list[tuple[frozenset[str], Predicate | Population | NumericColumn | PlanField]] = [
+        places = {each.name: at for at, each in enumerate(self.plan.fields)}
+        found: list[tuple[set[str], list[Any]]] = []
+        for fields, output in sorted(
+            self._outputs, key=lambda each: min((places[name] for name in each[0]), default=0)
+        ):
+            if not found or len(found[-1][0] | fields) > FIELDS_OF_QUERY:
+                found.append((set(), []))
+            found[-1][0].update(fields)
+            found[-1][1].append(output)
+        return tuple(self._part(fields, own, keys=() if at else self.keys) for at, (fields, own) in enumerate(found))
+
+    def without(self, names: Collection[str]) -> Program:
+        """The program but for some columns of its result: predicates, populations and numbers."""
+        named: dict[Any, str] = {**self.predicates, **self.populations, **self.numbers}
+        left = [(fields, output) for fields, output in self._outputs if named.get(output) not in names]
+        return self._part(set().union(*(fields for fields, _ in left)), [output for _, output in left], self.keys)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether its result says no more of a record than where it is."""
+        return not (self.predicates or self.populations or self.numbers or self.kept)
+
+    @cached_property
+    def _outputs(self) -> list[tuple[frozenset[str], Predicate | Population | NumericColumn | PlanField]]:
+        """What it computes, each with the fields that it reads."""
+        return [
             *((fields_of(predicate), predicate) for predicate in self.predicates),
             *((_fields_in(population), population) for population in self.populations),
             *((_fields_in(number.population).union(number.fields), number) for number in self.numbers),
             *((frozenset({each.name}), each) for each in self.plan.fields if each.alias in self.kept),
         ]
-        places = {each.name: at for at, each in enumerate(self.plan.fields)}
-        outputs.sort(key=lambda each: min((places[name] for name in each[0]), default=0))
-        checks: dict[str, list[Check]] = {}
-        for check in self.checks:
-            if check.accept.predicate is not None:
-                checks.setdefault(self.predicates[check.accept.predicate], []).append(check)
-        found: list[tuple[set[str], list[Any]]] = []
-        for fields, output in outputs:
-            if not found or len(found[-1][0] | fields) > FIELDS_OF_QUERY:
-                found.append((set(), []))
-            found[-1][0].update(fields)
-            found[-1][1].append(output)
-        return tuple(
-            self._part(fields, own, checks, keys=() if at else self.keys) for at, (fields, own) in enumerate(found)
-        )
 
-    def _part(
-        self, fields: set[str], outputs: list[Any], checks: Mapping[str, list[Check]], keys: tuple[Keys, ...]
-    ) -> Program:
+    def _part(self, fields: set[str], outputs: list[Any], keys: tuple[Keys, ...]) -> Program:
         populations = {output: self.populations[output] for output in outputs if isinstance(output, Population)}
         numbers = {output: self.numbers[output] for output in outputs if isinstance(output, NumericColumn)}
         kept = frozenset(output.alias for output in outputs if isinstance(output, PlanField))
         filters = [each.excluded for each in (*populations, *(number.population for number in numbers))]
         others = (Population, NumericColumn, PlanField)
-        own = [output for output in outputs if not isinstance(output, others)]
+        own = dict.fromkeys(output for output in outputs if not isinstance(output, others))
         predicates = {each: self.predicates[each] for each in (*own, *filters) if each is not None}
         aliases = [self.plan.field(name).alias for name in fields]
         return replace(
             self,
-            checks=tuple(check for each in own for check in checks.get(self.predicates[each], ())),
+            checks=tuple(check for check in self.checks if check.accept.predicate in own),
             predicates=predicates,
             populations=populations,
             numbers=numbers,

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakegate.engine.evaluate import json_documents, pattern_search
-from lakegate.engine.evaluate.predicate_sql import Program
+from lakegate.engine.evaluate.predicate_sql import SOURCE, Program
 from lakegate.engine.evaluate.typed_values import sql_type, value_name
 from lakegate.engine.read.data_source import AT, ROW
 from lakegate.plan.check import Keys, keys_of, tiers_of
 from lakegate.plan.metrics import Metric
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from lakegate.engine.measure.chunk_queries import ChunkQueries
 
     Sharing = Callable[[Program, Keys, int], pa.Table]
     """The `id` of the first so many records that share their key with another, by key and place, and of elements their
@@ -36,8 +38,6 @@ SHARED = "shared"
 """Keys that several records have, in queries."""
 MAX_IDS = 1 << 17
 """Ids of records that are in memory at a time."""
-BITS = "bits"
-"""The name of the result of a program in queries."""
 DATABASE_MEMORY = "1GB"
 """The limit in `lakegate check`, the judge function and the job's driver; tasks have their own (`lakegate.spark.spark_tasks`)."""
 
@@ -91,15 +91,12 @@ def create(connection: duckdb.DuckDBPyConnection, program: Program) -> None:
         connection.execute(f"CREATE TABLE {table_name(program)} (id BIGINT{columns})")
 
 
-def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Table, share: int) -> None:
+def append(queries: ChunkQueries, program: Program, bits: pa.Table, share: int) -> None:
     """Append the result of a program for a chunk to the table of its level, where it has one."""
     if is_stored(program):
-        connection.register(BITS, bits)
-        names = "".join(f", {name}" for name in table_columns(program))
-        connection.execute(
-            f"INSERT INTO {table_name(program)} (id{names})"  # noqa: S608 - generated names
-            f" SELECT {share << POSITION_BITS} + {ROW}{names} FROM {BITS}"
-        )
+        ids = pc.add(bits.column(ROW), share << POSITION_BITS)
+        stored = pa.table({"id": ids, **{name: bits.column(name) for name in table_columns(program)}})
+        queries.run(stored, f"INSERT INTO {table_name(program)} BY NAME FROM {SOURCE}")
 
 
 def identity(program: Program) -> tuple[str, ...]:

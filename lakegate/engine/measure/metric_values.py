@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.engine.evaluate.predicate_sql import KEY_METRICS, NUMBER_METRICS, Program, observed_in
 from lakegate.engine.measure.duckdb_tables import groups, table_name
-from lakegate.engine.measure.share_evaluation import LevelCounts, Moments
+from lakegate.engine.measure.partial_results import LevelCounts, Moments
 from lakegate.plan.check import Check, Tier, keys_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.result import Measured, Measurement, ObservedValues

@@ -35,6 +35,7 @@ from lakegate.engine.read.data_source import (
     Store,
     line_table,
     of_object,
+    values_repeat,
 )
 from lakegate.engine.read.read_bounds import LONGEST_RECORD, PIECE
 from lakegate.engine.read.text_source import Block, TextSource, record_ends, shares_of
@@ -438,9 +439,13 @@ class CsvSource(TextSource):
             text += b"\n"
         names = {name: at for at, name in enumerate(self.columns.found)}
         aliases = {f"x{names[column.name]}": column.alias for column in self.plan.columns if column.name in names}
+        numbers = {column.alias for column in self.plan.columns if column.type.numeric}
         parsed = parse(text, Dialect.of(csv), len(names), sorted(int(name[1:]) for name in aliases))
         before = lines + skipped
         columns = {aliases[name]: parsed.table.column(name) for name in parsed.table.column_names if name in aliases}
+        for alias in columns.keys() - numbers:
+            if values_repeat(columns[alias]):
+                columns[alias] = columns[alias].dictionary_encode()
         return Chunk(
             pa.table({ROW: pa.array(parsed.rows + before, pa.int64()), **columns}),
             parsed.lines + skipped,
@@ -529,6 +534,7 @@ def _expression(field: PlanField, plan: Plan, *, is_found: bool) -> Expression:
     if words:
         nulls = ", ".join(text_literal(word) for word in words)
         text = f"CASE WHEN {field.alias} NOT IN ({nulls}) THEN {field.alias} END"
+    column = "" if words else field.alias
     if field.type.numeric and not plan.csv.has_plain_numbers:
-        return Expression(text, typed_value(field, plain_number(text, plan.csv)), field.alias)
-    return Expression(text, typed_value(field, text), field.alias, typed_value(field, text, plain=True))
+        return Expression(text, typed_value(field, plain_number(text, plan.csv)), field.alias, column=column)
+    return Expression(text, typed_value(field, text), field.alias, typed_value(field, text, plain=True), column)

@@ -240,6 +240,22 @@ class Source(Protocol):
         ...
 
 
+# ---- Columns whose values repeat ----
+
+
+LOOKED_AT = 4096
+"""Rows at the beginning of a chunk that decide whether values repeat; those of smaller chunks do not."""
+MAX_DISTINCT = LOOKED_AT // 8
+"""Distinct values among them at the most."""
+
+
+def values_repeat(column: pa.ChunkedArray) -> bool:
+    """Whether the values of a raw column repeat; 0 and -0 would count as one float, but have two texts."""
+    if len(column) < LOOKED_AT or pa.types.is_floating(column.type):
+        return False
+    return len(column.slice(0, LOOKED_AT).unique()) <= MAX_DISTINCT
+
+
 # ---- Objects at `file:` addresses ----
 
 

@@ -664,8 +664,10 @@ def _too_long(records: Elements, found: Iterable[Found]) -> pa.Array | None:
     for field, kind in found:
         if kind is None or kind.kind is not Kind.TEXT:
             continue
-        lengths = pc.binary_length(_decoded(records.column(field)))
-        if (pc.max(lengths).as_py() or 0) > LONGEST_RECORD:
+        texts = records.column(field)
+        longest = pc.max(pc.binary_length(texts.dictionary if pa.types.is_dictionary(texts.type) else texts))
+        if (longest.as_py() or 0) > LONGEST_RECORD:
+            lengths = pc.binary_length(_decoded(texts))
             over = pc.fill_null(pc.greater(lengths, LONGEST_RECORD), fill_value=False)
             long = over if long is None else pc.or_(long, over)
     return long
@@ -683,13 +685,12 @@ def _raw(array: pa.Array, kind: Physical, field: PlanField) -> dict[str, pa.Arra
         return {raw_name(alias): shown} | ({valid_name(alias): valid} if _has_valid(kind) else {})
     if kind.kind is not Kind.TEXT:
         return {} if kind.kind is Kind.NOTHING else {raw_name(alias): _READ.get(kind.kind, _decoded)(_decoded(array))}
-    texts = _decoded(array)
     try:
-        texts.validate(full=True)
+        (array.dictionary if pa.types.is_dictionary(array.type) else array).validate(full=True)
     except pa.ArrowInvalid:
-        shown, valid = _repaired(texts)
+        shown, valid = _repaired(_decoded(array))
         return {raw_name(alias): shown, valid_name(alias): valid}
-    return {raw_name(alias): texts, valid_name(alias): texts}
+    return {raw_name(alias): array, valid_name(alias): array}
 
 
 def _binary(array: pa.Array) -> pa.Array:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.engine.measure.share_evaluation import AscendingLines, Broken, Partial
+from lakegate.engine.measure.partial_results import AscendingLines, Broken, Partial
 
 
 @given(st.lists(st.integers(0, 10**12), unique=True).map(sorted))
