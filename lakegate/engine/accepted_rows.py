@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
 
-    from lakegate.engine.measure.share_evaluation import Partial
+    from lakegate.engine.measure.partial_results import Partial
     from lakegate.engine.typed_columns import TypedColumns
 
     ShareLines: TypeAlias = tuple[int, NDArray[np.int64]]

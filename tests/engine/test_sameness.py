@@ -87,3 +87,17 @@ def test_a_quote_that_stays_open_is_the_last_record(
         == once.result.malformed
         == (MalformedRecords("quotes", 1, 602, is_last=True, samples=(Sample(602, ()),)),)
     )
+
+
+@pytest.mark.parametrize("share", [5, 11, 8 << 20])
+def test_a_value_keeps_a_byte_order_mark_wherever_the_file_is_cut(
+    share: int, judge_files: Callable[..., Judged], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the file has a mark that is no part of its text: a value that begins with one differs from the value without."""
+    monkeypatch.setattr(csv, "SHARE_BYTES", share)
+    plan = plan_of({"text": "string", "number": "integer"}, rule("unique", "text"))
+    content = "text,number\n" + "".join(f"{mark}a{at},{at}\n" for at in range(30) for mark in ("\ufeff", ""))
+
+    judged = judge_files(plan, content.encode())
+
+    assert [each.accept and each.accept.failing for each in judged.result.measurements] == [0, 0, 0]

@@ -306,6 +306,8 @@ def _arrow(
     names = [f"x{at}" for at in wanted]
     if not content:
         return pa.table({name: pa.array([], pa.string()) for name in names}), []
+    if content.startswith(BOM):  # Arrow takes the mark off the bytes that it is given, wherever in the file they are
+        content = BOM + content
     table = arrow_csv.read_csv(
         pa.BufferReader(content),
         read_options=arrow_csv.ReadOptions(
