@@ -230,7 +230,11 @@ def _report(work: Work, row: NamedObject, end: FinishedPull) -> Steps[None]:
     state = pulls(work.dependencies).get(row.dataset)
     if not state.plan:  # the contract was published within five minutes, or is not pulled any more
         return
-    yield from report_end(work.dependencies, state, end, row.end, f"{row.next}:{row.id[:12]}")
+    was = row.end and (row.end.outcome, row.end.reason)
+    if not (
+        row.where.is_table and was == (end.outcome, end.reason)
+    ):  # nobody has asked again: its branch was looked at
+        yield from report_end(work.dependencies, state, end, row.end, f"{row.next}:{row.id[:12]}")
     listed = replace(end, object=row.source, version=row.version)
     yield from change_row(work.dependencies, PULL_TASK, row.dataset, lambda before: with_named(before, listed))
 

@@ -65,7 +65,7 @@ WORDS: Final[Mapping[str, str]] = {
     ),
     "delivery-open": (
         "An earlier snapshot of the table is judged, or accepted and not main yet. The branch is looked at again every five "
-        "minutes; a delivery that FAILED or is held keeps it waiting until it is ended."
+        "minutes; a delivery that FAILED or is held keeps it waiting until it is replayed or cancelled."
     ),
     "not-current": "The delivery was recalled, or another one came in its place, before its snapshot became main.",
     "upload-lost": "The upload of what was fetched is not there any more. The next time fetches again.",

@@ -158,6 +158,16 @@ def test_what_a_snapshot_added_are_its_rows_alone(producer: Producer) -> None:
     assert producer.read()["n"].to_pylist().count(1) == 1
 
 
+def test_a_snapshot_that_adds_no_row_is_an_empty_file(producer: Producer) -> None:
+    moved(producer)
+    before = producer.version
+    producer.table.append(producer.table.schema().as_arrow().empty_table(), branch="audit")
+    found = producer.read(pull=ADDED)
+
+    assert producer.version != before
+    assert (found.num_rows, found.column_names) == (0, ["n", "name"])
+
+
 def test_a_snapshot_that_deletes_adds_nothing(producer: Producer) -> None:
     moved(producer)
     producer.table.delete("n = 1", branch="audit")
