@@ -32,6 +32,7 @@ ApiContract: TypeAlias = Annotated[
     str | None, Option(help="With --api: its contract, for callers with rights to that.")
 ]
 
+EveryCheck: TypeAlias = Annotated[bool, Option("--all", help="Show every check, not only failures.")]
 Wait: TypeAlias = Annotated[bool, Option(help="Wait until every delivery is finished.")]
 Timeout: TypeAlias = Annotated[int, Option(min=1, help="Seconds to wait at most.")]
 TIMES: Final = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]

@@ -30,7 +30,17 @@ from lakegate.cli.command_runner import (
     usable,
     write_text,
 )
-from lakegate.cli.options import DATA, ApiUrl, AsJson, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
+from lakegate.cli.options import (
+    DATA,
+    ApiUrl,
+    AsJson,
+    DefinitionRoot,
+    EveryCheck,
+    Local,
+    OfDataset,
+    ParentPaths,
+    StackName,
+)
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import Contract
 from lakegate.library import contract_files
@@ -171,7 +181,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     failing: Annotated[Path | None, Option("--failures", help=FAILURES)] = None,
     page: Annotated[Path | None, Option("--report", help=REPORT)] = None,
     show_values: Annotated[bool | None, Option("--show-values/--mask", help=VALUES)] = None,
-    show_all: Annotated[bool, Option("--all", help="Show every check, not only failures.")] = False,
+    show_all: EveryCheck = False,
     baseline: Annotated[str | None, Option("--against", help=AGAINST)] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,

@@ -14,7 +14,7 @@ from lakegate.base.text import join_words
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, command, gate_command, interruptible_folder
-from lakegate.cli.options import ContractFile, DatasetFilter, DatasetName, OfDataset
+from lakegate.cli.options import ContractFile, DatasetFilter, DatasetName, EveryCheck, OfDataset
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import DATASET_KEY, Contract, full_dataset_name
 from lakegate.contract.delivery_policy import Derivation
@@ -60,7 +60,7 @@ def check_derivation(  # noqa: PLR0913, PLR0917 - every option of the command is
         bool | None,
         Option("--show-values/--mask", help="Show failing values, or their shapes; by default on a terminal."),
     ] = None,
-    show_all: Annotated[bool, Option("--all", help="Show every check, not only failures.")] = False,
+    show_all: EveryCheck = False,
     engine: Annotated[EngineName, Option(help="native, or spark: the results are the same.")] = EngineName.NATIVE,
 ) -> CommandResult[CheckedDerivation]:
     """Run the query of a derived dataset over local files of its inputs, and say what the gate would say of its rows.
