@@ -258,11 +258,16 @@ def only(value: str) -> Parser:
     return parse
 
 
+def _is_null(place: Place) -> bool:
+    """Whether a dataset says that it has none of what its contract has for all."""
+    return not place.entries and (place.node is None or place.node.content is None)
+
+
 def pull(place: Place) -> Pull | None:
     """Source and schedule of a pull."""
+    if _is_null(place):
+        return None
     if not place.entries:
-        if place.node is None or place.node.content is None:
-            return None
         raise InvalidValueError("a mapping with `source`")
     parts: dict[str, str] = {}
     is_plain = place["unencrypted"].flag is True
@@ -314,8 +319,10 @@ DERIVED_TYPES = tuple(kind for kind in LogicalType if kind not in {LogicalType.T
 _DECIMAL = re.compile(r"decimal\(([0-9]{1,2}), ?([0-9]{1,2})\)")
 
 
-def derive(place: Place) -> Derivation:
+def derive(place: Place) -> Derivation | None:
     """Inputs, query and schedule of a derived dataset."""
+    if _is_null(place):
+        return None
     _expect_keys(place, DERIVATION, "query")
     named = {name: _input(name, entry) for name, entry in place["inputs"].entries.items()}
     _expect_names(place["inputs"])

@@ -107,6 +107,7 @@ def test_the_schema_names_every_key_that_the_reader_reads() -> None:
 
 @settings(max_examples=FULL, deadline=None)
 @given(EXTENSIONS, CSVS, st.booleans())
+@example({"derive": None}, None, False)
 @example({"inherits": "acme@1\n"}, None, False)
 @example({"inherits": "a\nb@1"}, None, False)
 def test_reader_and_schema_agree(extension: dict[str, Any], csv: Any, has_csv: bool) -> None:  # noqa: FBT001 -- drawn
