@@ -132,3 +132,11 @@ def test_values_at_the_ends_of_their_types_are_not_passed_over(
         again = judge_files(plan, content)
 
     assert [*different("", document(once.result), document(again.result))] == []
+
+
+@pytest.mark.parametrize("kind", ["date", "timestamp", "integer", "number"])
+def test_quoted_empty_texts_are_no_values_of_their_type(judge_files: Callable[..., Judged], kind: str) -> None:
+    """A column of nothing but quoted empty texts: each fails the type check."""
+    judged = judge_files(plan_of({"id": "integer", "a": kind}), b'id,a\n1,""\n2,""\n')
+
+    assert [each.accept and each.accept.failing for each in judged.result.measurements] == [0, 2]

@@ -357,7 +357,7 @@ class Program:
 
     @cached_property
     def _outputs(self) -> list[tuple[frozenset[str], Predicate | Population | NumericColumn | PlanField]]:
-        """What it computes, each with the fields that it reads."""
+        """The columns of its result, each with the fields that it reads."""
         return [
             *((fields_of(predicate), predicate) for predicate in self.predicates),
             *((_fields_in(population), population) for population in self.populations),

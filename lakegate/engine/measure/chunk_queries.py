@@ -23,7 +23,7 @@ _NUMBERS: Final = count()
 
 
 class _Current:
-    """What a name in the database stands for: the table that is queried at the moment."""
+    """The table that a name of the database stands for: the one that is queried at the moment."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table

@@ -148,7 +148,7 @@ class KnownValues:
 
 @dataclass(slots=True)
 class Known:
-    """What is known of a chunk without an evaluation."""
+    """The columns of a result that are known of a chunk without an evaluation."""
 
     names: set[str] = field(default_factory=set)
     """Columns of the program's result that need not be computed."""
@@ -183,7 +183,7 @@ class PassedValues:
         return found
 
     def known(self, table: pa.Table, columns: Mapping[str, ColumnValues]) -> Known:
-        """What is known of a chunk with these columns; nothing that is stored for each record."""
+        """Find what is known of a chunk with these columns; nothing that is stored for each record."""
         found, program = Known(), self.program
         stored = set(table_columns(program))
         passes = {predicate for predicate in program.predicates if self._has_passed(predicate, columns)}

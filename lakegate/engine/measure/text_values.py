@@ -35,7 +35,8 @@ def with_values(
         texts = table.column(read.raw)
         if texts.null_count == len(texts):
             continue
-        is_plain = bool(read.plain) and _consists_of(texts, PLAIN.get(GRAMMARS[own.type].cast, b""))
+        alphabet = PLAIN.get(GRAMMARS[own.type].cast) if read.plain else None
+        is_plain = alphabet is not None and _consists_of(texts, alphabet)
         is_text_alone = read.column == read.raw and own_name(own.alias) not in there
         found = _cast(texts, own) if is_plain and is_text_alone else None
         if found is not None:
