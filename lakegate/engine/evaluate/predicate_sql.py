@@ -294,7 +294,7 @@ class Program:
         *,
         with_present: bool,
     ) -> str:
-        """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias (as plain text allows).
+        """The SELECT over a chunk; `typed` gives the SQL of a field's value by alias.
 
         The raw columns of the chunk already contain the searches of the fields `searched` (aliases). `with_present` adds whether
         the fields of `single` have a value.

@@ -14,7 +14,7 @@ repeat. Other texts cost as much to compare as to evaluate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -27,7 +27,7 @@ from lakegate.engine.evaluate.predicate_sql import NumericColumn, Program
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.duckdb_tables import table_columns
 from lakegate.engine.measure.partial_results import LevelCounts, Moments
-from lakegate.engine.measure.text_values import count_texts
+from lakegate.engine.measure.text_values import ORDERED, count_texts
 from lakegate.engine.read.data_source import Expression
 from lakegate.engine.read.stored_columns import valid_name
 from lakegate.plan.check import Population
@@ -46,13 +46,6 @@ from lakegate.plan.predicates import (
 
 MOST_VALUES: Final = 1024
 """Distinct values of a column that are compared."""
-_ORDERED: Final[Mapping[LogicalType, tuple[Callable[[pa.DataType], bool], ...]]] = {
-    LogicalType.INTEGER: (pa.types.is_integer,),
-    LogicalType.NUMBER: (pa.types.is_integer, pa.types.is_float64),
-    LogicalType.DATE: (pa.types.is_date32,),
-    LogicalType.TIMESTAMP: (pa.types.is_timestamp,),
-}
-"""Columns in whose order the values of the field's type are a range, and stand in the order of that type."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,7 @@ class ColumnValues:
     def ends(self) -> tuple[Any, Any] | None:
         """The least and the greatest value, days and moments as numbers; None where there is none, or no order."""
         kind = self.column.type
-        if not self.count or not any(is_ordered(kind) for is_ordered in _ORDERED.get(self.type, ())):
+        if not self.count or not any(is_ordered(kind) for is_ordered in ORDERED.get(self.type, ())):
             return None
         found = pc.min_max(_numbers(self.column))
         low, high = found["min"].as_py(), found["max"].as_py()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -17,7 +17,13 @@ from lakegate.engine.read.data_source import Expression
 from lakegate.engine.read.json import own_name
 from lakegate.plan.plan import PlanField
 
-COMPUTED: Final = frozenset({LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DATE, LogicalType.TIMESTAMP})
+ORDERED: Final[Mapping[LogicalType, tuple[Callable[[pa.DataType], bool], ...]]] = {
+    LogicalType.INTEGER: (pa.types.is_integer,),
+    LogicalType.NUMBER: (pa.types.is_integer, pa.types.is_float64),
+    LogicalType.DATE: (pa.types.is_date32,),
+    LogicalType.TIMESTAMP: (pa.types.is_timestamp,),
+}
+"""Columns in whose order the values of the field's type are a range, and stand in the order of that type."""
 _ARROW: Final = {Cast.LONG: pa.int64(), Cast.DOUBLE: pa.float64()}
 """Types to which Arrow casts a plain text as DuckDB does, in half of the time; it refuses some, which DuckDB decides about."""
 
@@ -30,7 +36,7 @@ def with_values(
     left: list[str] = []
     for own in program.own:
         read = expressions[own.alias]
-        if own.type not in COMPUTED or read.raw not in there or not pa.types.is_string(table.column(read.raw).type):
+        if own.type not in ORDERED or read.raw not in there or not pa.types.is_string(table.column(read.raw).type):
             continue
         texts = table.column(read.raw)
         if texts.null_count == len(texts):
